@@ -1,0 +1,1 @@
+"""Slipstream's window: Qt only, never llama.cpp, never blocking."""

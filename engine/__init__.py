@@ -1,0 +1,1 @@
+"""Slipstream's engine: everything that needs no display. Knows no Qt."""

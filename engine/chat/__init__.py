@@ -1,0 +1,1 @@
+"""Messages and the templates that turn them into a prompt."""

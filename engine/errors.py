@@ -1,0 +1,81 @@
+"""Errors that a person reads: one sentence what, one what to do, the detail for the log."""
+
+from __future__ import annotations
+
+
+class SlipstreamError(Exception):
+    """A failure with a sentence for the person.
+
+    `sentence` says what is wrong, `remedy` what can be done, `detail` is for the log. The class name is the error's
+    `kind` when it crosses a process boundary.
+    """
+
+    def __init__(self, sentence: str, *, remedy: str = "", detail: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.remedy = remedy
+        self.detail = detail
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+class FileGone(SlipstreamError):
+    """The chosen file does not exist or cannot be read any more."""
+
+
+class NotAModelFile(SlipstreamError):
+    """The file is not a GGUF, is truncated or is damaged."""
+
+
+class UnknownArchitecture(SlipstreamError):
+    """The GGUF's architecture is not known to this llama.cpp."""
+
+
+class WrongKindOfFile(SlipstreamError):
+    """A projector, an adapter or a drafter was opened where a target is needed, or the other way round."""
+
+
+class VocabularyMismatch(SlipstreamError):
+    """Target and drafter do not share a vocabulary."""
+
+
+class PromptTooLong(SlipstreamError):
+    """The prompt does not fit the context."""
+
+
+class EmptyPrompt(SlipstreamError):
+    """There is nothing to answer."""
+
+
+class ContextTooLarge(SlipstreamError):
+    """The context does not fit the memory or the model's limit."""
+
+
+class TemplateFailed(SlipstreamError):
+    """The model's chat template raised, looped or grew without bound."""
+
+
+class BadOption(SlipstreamError):
+    """A setting is out of range."""
+
+
+class LoadFailed(SlipstreamError):
+    """llama.cpp could not load a model or create a context."""
+
+
+class DecodeFailed(SlipstreamError):
+    """llama.cpp could not evaluate a batch."""
+
+
+class PreconditionFailed(SlipstreamError):
+    """A call would have violated one of llama.cpp's asserted preconditions; it was not made."""
+
+
+class WorkerDied(SlipstreamError):
+    """The process that runs the models ended by itself."""
+
+
+class Cancelled(SlipstreamError):
+    """The person stopped the work."""

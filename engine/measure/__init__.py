@@ -1,0 +1,1 @@
+"""Metrics from rounds, and the race."""

@@ -1,0 +1,1 @@
+"""Speculative decoding over small protocols, without llama.cpp."""

@@ -1,0 +1,147 @@
+"""The few things that the decoding loop needs of a model, a drafter, a sampler and a text stream.
+
+The loop knows nothing else, so a test can run it on a tiny numpy model and prove its distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.speculation.round import DraftSource
+
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A truncated, normalised distribution: `probs[i]` is the probability of token `ids[i]`; every other token has 0.
+
+    `ids` int32 and `probs` float64 of one length, in no particular order, no id twice.
+    """
+
+    ids: NDArray[np.int32]
+    probs: NDArray[np.float64]
+
+
+class CausalModel(Protocol):
+    """A model with one cached sequence of tokens: the target, or the draft model behind a drafter."""
+
+    @property
+    def n_vocab(self) -> int: ...
+
+    @property
+    def n_ctx(self) -> int:
+        """Most tokens that the cache holds."""
+
+    @property
+    def n_batch(self) -> int:
+        """Most tokens of one pass."""
+
+    @property
+    def max_rows(self) -> int:
+        """Most rows of logits that one pass may ask for."""
+
+    @property
+    def cached(self) -> Sequence[int]:
+        """The tokens in the cache, oldest first. Not to be changed by the caller."""
+
+    def rewind(self, n_tokens: int) -> None:
+        """Forget all but the first `n_tokens` cached tokens."""
+
+    def extend(self, tokens: Sequence[int], n_rows: int) -> None:
+        """Evaluate `tokens` (at most `n_batch`) after the cached ones; keep logits of the last `n_rows` of them.
+
+        Raises Cancelled if it was cancelled, DecodeFailed if the pass failed; either way the cache then holds what
+        it held before.
+        """
+
+    def logits(self, row: int) -> Logits:
+        """Return row `row` (0 is the first kept one) of the last pass: shape (n_vocab,), valid until the next pass."""
+
+
+class Target(CausalModel, Protocol):
+    """The model whose answer counts."""
+
+    def is_end_of_answer(self, token: int) -> bool: ...
+
+
+class Sampler(Protocol):
+    """The request's sampling settings applied to logits, with the penalty state of the tokens accepted so far."""
+
+    @property
+    def is_greedy(self) -> bool: ...
+
+    def argmax(self, logits: Logits) -> int:
+        """Return the most likely token after penalties (greedy decoding)."""
+
+    def distribution(self, logits: Logits) -> Distribution:
+        """Return the distribution after penalties, truncation and temperature."""
+
+    def accept(self, token: int) -> None:
+        """Take `token` into the penalty state."""
+
+    def fork(self) -> Sampler:
+        """Return an independent copy, for a drafter that looks ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Proposed tokens. `distributions[i]` is exactly what `tokens[i]` was sampled from; None where the draft is a point
+    mass (n-gram, argmax), which is verified by sample-and-match."""
+
+    tokens: tuple[int, ...] = ()
+    source: DraftSource = DraftSource.NONE
+    distributions: tuple[Distribution, ...] | None = None
+
+
+class Drafter(Protocol):
+    """Anything that proposes tokens.
+
+    The loop calls `begin` once for a prompt, `observe` after every pass of the target (prompt chunks and verification
+    passes alike, before anything is rolled back, so a drafter that reads the target's hidden states can copy them), and
+    `draft` before every verification. `history` is always the whole committed sequence, prompt and answer, whose last
+    token the target has not evaluated yet.
+    """
+
+    @property
+    def source(self) -> DraftSource: ...
+
+    def begin(self, prompt: Sequence[int]) -> None: ...
+
+    def observe(self, tokens: Sequence[int], first_position: int) -> None:
+        """The target has just evaluated `tokens` at positions from `first_position` on."""
+
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator
+    ) -> Draft:
+        """Propose at most `n_max` tokens to follow `history`; an empty draft is fine.
+
+        Whether a sampled token is submitted must not depend on that token or on later ones (it would bias the output).
+        """
+
+
+class DraftLength(Protocol):
+    """Decides how far to draft before each round: a fixed length today, the adaptive controller later."""
+
+    def next_length(self) -> int: ...
+
+    def learn(self, drafted: int, accepted: int, draft_s: float, verify_s: float) -> None: ...
+
+
+class TextStream(Protocol):
+    """Turns tokens into text as they come and knows when a stop string has appeared."""
+
+    def push(self, token: int) -> str:
+        """Return the text that became visible with `token`."""
+
+    def flush(self) -> str:
+        """Return what was held back, at the end of an answer."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string has appeared; text from it on is never returned."""

@@ -1,0 +1,56 @@
+"""The round: the single source of truth of everything that Slipstream shows about an answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class DraftSource(StrEnum):
+    """Who proposed a draft."""
+
+    NONE = "none"
+    NGRAM = "ngram"
+    DRAFT_MODEL = "draft-model"
+
+
+class FinishReason(StrEnum):
+    """Why an answer ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One pass of the target and the tokens that came out of it.
+
+    A *prompt pass* (`n_prompt` > 0) evaluates a chunk of the prompt; the last one also yields the first token.
+    Every other round is one draft, one verification pass over it and the tokens that come out: the accepted
+    prefix of the draft, then at most one token of the target's own.
+
+    `tokens[:accepted]` were drafted and accepted, the rest is the target's own. `pieces[i]` is the text that became
+    visible with `tokens[i]`: concatenated over all rounds it is the answer, so a character that spans two tokens
+    appears with the second, and text that might be the start of a stop string appears once that is settled.
+    Times are in seconds of the lane's own clock: `total_s` covers draft, verification and everything between.
+    """
+
+    tokens: tuple[int, ...] = ()
+    pieces: tuple[str, ...] = ()
+    drafted: tuple[int, ...] = ()
+    accepted: int = 0
+    source: DraftSource = DraftSource.NONE
+    n_prompt: int = 0
+    draft_s: float = 0.0
+    verify_s: float = 0.0
+    total_s: float = 0.0
+    finish_reason: FinishReason | None = None
+
+    @property
+    def is_prompt_pass(self) -> bool:
+        return self.n_prompt > 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)

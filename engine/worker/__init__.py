@@ -1,0 +1,1 @@
+"""The child process that runs llama.cpp, its messages and its supervision."""

@@ -1,0 +1,260 @@
+"""The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
+
+Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
+of `Finished`, `Loaded`, `Unloaded`, `DevicesListed` or `Failed`. `Cancel` ends a job early: a generation or a race then
+finishes with reason "cancelled" and keeps its rounds; a load fails with kind "Cancelled".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from engine.chat.messages import ChatMessage
+from engine.models.bundle import DrafterChoice
+from engine.speculation.round import FinishReason, Round
+from engine.speculation.settings import GenerationSettings
+
+PLAIN_LANE: Final = 0
+SPECULATIVE_LANE: Final = 1
+
+
+class LoadSettings(msgspec.Struct, frozen=True):
+    """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen from the computer.
+
+    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory.
+    """
+
+    n_ctx: int = 0
+    n_threads: int = 0
+    n_gpu_layers: int = -1
+    check_memory: bool = True
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What to answer: `messages` through the model's chat template, or `raw` text as it is when `messages` is empty."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    raw: str = ""
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+
+class LoadBundle(msgspec.Struct, frozen=True, tag=True):
+    """Load a target and its drafter in place of what is loaded; answered by Loaded."""
+
+    job: int
+    target: str
+    drafter: DrafterChoice
+    settings: LoadSettings = LoadSettings()
+
+
+class Unload(msgspec.Struct, frozen=True, tag=True):
+    job: int
+
+
+class Generate(msgspec.Struct, frozen=True, tag=True):
+    """One lane: `speculative` says whether the loaded drafter is used. Reuses the conversation's cache."""
+
+    job: int
+    prompt: Prompt
+    settings: GenerationSettings
+    speculative: bool = True
+
+
+class Race(msgspec.Struct, frozen=True, tag=True):
+    """Two lanes from empty caches, PLAIN_LANE and SPECULATIVE_LANE, each stepped when its own clock is behind."""
+
+    job: int
+    prompt: Prompt
+    settings: GenerationSettings
+
+
+class ListDevices(msgspec.Struct, frozen=True, tag=True):
+    job: int
+
+
+class Cancel(msgspec.Struct, frozen=True, tag=True):
+    """Stop job `job`, whether it runs or waits; a job that has ended is left alone."""
+
+    job: int
+
+
+class Ping(msgspec.Struct, frozen=True, tag=True):
+    n: int
+
+
+class Shutdown(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+Command = LoadBundle | Unload | Generate | Race | ListDevices | Cancel | Ping | Shutdown
+
+
+# -------------------------------------------------------------------------------------------------- events
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A compute device as ggml sees it; `kind` is "cpu", "gpu", "igpu", "accel" or "meta". 0 bytes: not known."""
+
+    name: str
+    description: str
+    kind: str
+    memory_free_bytes: int
+    memory_total_bytes: int
+
+
+class LoadedModel(msgspec.Struct, frozen=True):
+    """What llama.cpp says about a loaded model. Byte counts are what was allocated; `n_layers_offloaded` what really went to a GPU."""
+
+    path: str
+    name: str
+    architecture: str
+    n_params: int
+    n_vocab: int
+    n_layers: int
+    n_layers_offloaded: int
+    n_ctx_train: int
+    file_bytes: int
+    has_chat_template: bool
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """The worker has started and takes commands."""
+
+    pid: int
+    llama_cpp_version: str
+
+
+class LoadProgress(msgspec.Struct, frozen=True, tag=True):
+    """`fraction` 0 to 1 of the weights of `what` ("target" or "drafter")."""
+
+    job: int
+    what: str
+    fraction: float
+
+
+class Loaded(msgspec.Struct, frozen=True, tag=True):
+    """`memory_bytes` is what weights, caches and compute buffers take, by device name."""
+
+    job: int
+    target: LoadedModel
+    drafter: LoadedModel | None
+    n_ctx: int
+    n_threads: int
+    flash_attention: bool
+    devices: tuple[Device, ...]
+    memory_bytes: dict[str, int]
+    load_s: float
+
+
+class Unloaded(msgspec.Struct, frozen=True, tag=True):
+    job: int
+
+
+class DevicesListed(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    devices: tuple[Device, ...]
+    llama_cpp_version: str
+    llama_cpp_system_info: str
+
+
+class Started(msgspec.Struct, frozen=True, tag=True):
+    """A generation or a race begins. `n_reused` prompt tokens are in the cache already. `seed` is the one used."""
+
+    job: int
+    n_prompt_tokens: int
+    n_reused: int
+    seed: int
+
+
+class RoundDone(msgspec.Struct, frozen=True, tag=True):
+    """One round of one lane."""
+
+    job: int
+    lane: int
+    round: Round
+
+
+class LaneFinished(msgspec.Struct, frozen=True, tag=True):
+    """No more rounds come for this lane. `tail` is text that was held back for a stop string that never came."""
+
+    job: int
+    lane: int
+    reason: FinishReason
+    tail: str = ""
+
+
+class FirstDifference(msgspec.Struct, frozen=True):
+    """Where two lanes part: `index` counts generated tokens from 0, `logit_gap` is the plain lane's logit of its own token
+    minus that of the other lane's token there; `relative_gap` is that over the larger absolute value of the two."""
+
+    index: int
+    plain_token: int
+    speculative_token: int
+    logit_gap: float
+    relative_gap: float
+
+
+class Finished(msgspec.Struct, frozen=True, tag=True):
+    """A generation or a race has ended; `first_difference` is set only after a race whose lanes part."""
+
+    job: int
+    first_difference: FirstDifference | None = None
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """A job ended with an error; the fields are those of SlipstreamError."""
+
+    job: int
+    kind: str
+    sentence: str
+    remedy: str = ""
+    detail: str = ""
+
+
+class Pong(msgspec.Struct, frozen=True, tag=True):
+    """Answers Ping from the worker's reading thread; `pass_s` is how long the current llama.cpp call has been running, 0 if none."""
+
+    n: int
+    pass_s: float
+
+
+class LogLine(msgspec.Struct, frozen=True, tag=True):
+    """A warning or an error from llama.cpp's log."""
+
+    level: str
+    text: str
+
+
+Event = (
+    Ready
+    | LoadProgress
+    | Loaded
+    | Unloaded
+    | DevicesListed
+    | Started
+    | RoundDone
+    | LaneFinished
+    | Finished
+    | Failed
+    | Pong
+    | LogLine
+)
+
+
+def encode(message: Command | Event) -> bytes:
+    """Return `message` as msgpack."""
+    return msgspec.msgpack.encode(message)
+
+
+def decode_command(data: bytes) -> Command:
+    """Return the command in `data`; raises msgspec.DecodeError on anything else."""
+    return msgspec.msgpack.decode(data, type=Command)
+
+
+def decode_event(data: bytes) -> Event:
+    """Return the event in `data`; raises msgspec.DecodeError on anything else."""
+    return msgspec.msgpack.decode(data, type=Event)
