@@ -21,9 +21,7 @@ class Verdict:
 
     @property
     def speedup(self) -> float | None:
-        if self.plain_tokens_per_s is None or self.speculative_tokens_per_s is None:
-            return None
-        return self.speculative_tokens_per_s / self.plain_tokens_per_s
+        return speedup(self.plain_tokens_per_s, self.speculative_tokens_per_s)
 
     @property
     def is_faster(self) -> bool:
@@ -46,6 +44,13 @@ class Verdict:
         else:
             claim = "About the same" if self.is_final else "about the same"
         return f"{claim}: {speeds}" if self.is_final else f"So far {claim}: {speeds}"
+
+
+def speedup(plain_tokens_per_s: float | None, speculative_tokens_per_s: float | None) -> float | None:
+    """Return how many times as fast the speculative lane is; None while either has no throughput."""
+    if not plain_tokens_per_s or speculative_tokens_per_s is None:
+        return None
+    return speculative_tokens_per_s / plain_tokens_per_s
 
 
 def verdict(plain: Metrics, speculative: Metrics, *, is_final: bool | None = None) -> Verdict:
