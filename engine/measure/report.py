@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from engine.measure.metrics import measure
-from engine.measure.verdict import verdict
+from engine.measure.verdict import speedup
 from engine.speculation.round import FinishReason, Round
 
 BASELINE = "baseline"
@@ -80,30 +80,23 @@ def lane_report(name: str, rounds: Sequence[Round], tail: str = "") -> LaneRepor
     )
 
 
-def race_report(
+def run_report(
     target: str,
     drafter: str,
     prompt_tokens: int,
-    plain: Sequence[Round],
-    speculative: Sequence[Round],
+    lanes: Sequence[LaneReport],
     first_difference: DifferenceReport | None = None,
 ) -> RunReport:
-    """Return the report of a race of two lanes."""
+    """Return the report of a race (two lanes, the plain one first) or of a single lane."""
+    speeds = [lane.tokens_per_s for lane in lanes]
     return RunReport(
         target=target,
         drafter=drafter,
         prompt_tokens=prompt_tokens,
-        speedup=verdict(measure(plain), measure(speculative)).speedup,
+        speedup=speedup(speeds[0], speeds[1]) if len(speeds) == 2 else None,
         first_difference=first_difference,
-        lanes=(lane_report(BASELINE, plain), lane_report(SPECULATIVE, speculative)),
+        lanes=tuple(lanes),
     )
-
-
-def generation_report(
-    target: str, drafter: str, prompt_tokens: int, name: str, rounds: Sequence[Round]
-) -> RunReport:
-    """Return the report of a single lane."""
-    return RunReport(target, drafter, prompt_tokens, None, None, (lane_report(name, rounds),))
 
 
 def as_json(report: RunReport) -> str:
