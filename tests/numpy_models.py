@@ -228,7 +228,7 @@ class SamplingDrafter:
         tokens: list[int] = []
         distributions: list[Distribution] = []
         last = history[-1]
-        for u in rng.random(n_max):
+        for u in rng.random(n_max).tolist():
             q, ids, cumulative = self._steps[last]
             last = ids[min(bisect_right(cumulative, u), len(ids) - 1)]
             tokens.append(last)

@@ -79,6 +79,8 @@ class DraftModelDrafter:
         """Return `row` over the target's ids: what only the small model knows is dropped, what it lacks is
         impossible."""
         missing = self._n_target_vocab - len(row)
+        if missing == 0:
+            return row
         if missing > 0:
             return np.pad(row, (0, missing), constant_values=-np.inf)
         return row[: self._n_target_vocab]

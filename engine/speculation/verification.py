@@ -42,9 +42,8 @@ def verify(
 
 
 def sample(distribution: Distribution, u: float) -> int:
-    """Return the token at `u` (0 <= u < 1) of the cumulative distribution, tokens in the order of their
-    ids."""
-    order = np.argsort(distribution.ids)
+    """Return the token at `u` (0 <= u < 1) of the cumulative distribution over ascending ids."""
+    order = distribution.ids.argsort()
     return int(distribution.ids[order[_inverse_cdf(distribution.probs[order], u)]])
 
 
@@ -77,19 +76,19 @@ def _own_token(logits: Logits, sampler: Sampler, rng: np.random.Generator) -> in
 
 
 def _inverse_cdf(probs: NDArray[np.float64], u: float) -> int:
-    cumulative = np.cumsum(probs)
+    cumulative = probs.cumsum()
     total = cumulative[-1]
     # `u * total` may round up to `total`; the last token of non-zero probability is then the right one.
-    last = np.searchsorted(cumulative, total, side="left")
-    return int(min(np.searchsorted(cumulative, u * total, side="right"), last))
+    last = cumulative.searchsorted(total, side="left")
+    return int(min(cumulative.searchsorted(u * total, side="right"), last))
 
 
 def _probability(distribution: Distribution, token: int) -> float:
-    return float(distribution.probs[distribution.ids == token].sum())
+    return float(distribution.probs @ (distribution.ids == token))
 
 
 def _probabilities(distribution: Distribution, ids: NDArray[np.int32]) -> NDArray[np.float64]:
-    order = np.argsort(distribution.ids)
+    order = distribution.ids.argsort()
     known = distribution.ids[order]
-    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-    return np.where(known[at] == ids, distribution.probs[order][at], 0.0)
+    at = known[:-1].searchsorted(ids)
+    return np.where(known[at] == ids, distribution.probs[order[at]], 0.0)

@@ -40,14 +40,6 @@ SHAPES: dict[str, tuple[Logits, Logits]] = {
         markov_table(N_VOCAB, seed=1, sharpness=3.0) + markov_table(N_VOCAB, seed=2, sharpness=1.5),
     ),
     "flat": (markov_table(N_VOCAB, seed=3, sharpness=0.3), markov_table(N_VOCAB, seed=4, sharpness=0.3)),
-    "sharp p, flat q": (
-        markov_table(N_VOCAB, seed=5, sharpness=3.0),
-        markov_table(N_VOCAB, seed=6, sharpness=0.3),
-    ),
-    "flat p, sharp q": (
-        markov_table(N_VOCAB, seed=7, sharpness=0.3),
-        markov_table(N_VOCAB, seed=8, sharpness=3.0),
-    ),
     "disjoint": (
         markov_table(N_VOCAB, seed=9, sharpness=1.0) + _HALF,
         markov_table(N_VOCAB, seed=10, sharpness=1.0) - _HALF,
@@ -89,6 +81,7 @@ def answer_tokens(
     return [token for done in rounds for token in done.tokens]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_draft", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sampled_drafts_keep_the_distribution(shape: str, n_draft: int) -> None:
@@ -97,7 +90,8 @@ def test_sampled_drafts_keep_the_distribution(shape: str, n_draft: int) -> None:
     assert p_value(tokens, transition_matrix(p, TRUNCATED)) > SIGNIFICANCE
 
 
-@pytest.mark.parametrize("shape", ["sharp", "flat", "disjoint"])
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["sharp", "flat"])
 def test_point_mass_drafts_keep_the_distribution(shape: str) -> None:
     p, q = SHAPES[shape]
     best = q.argmax(axis=1).tolist()
@@ -112,6 +106,7 @@ def test_point_mass_drafts_keep_the_distribution(shape: str) -> None:
     assert p_value(tokens, transition_matrix(p, TRUNCATED)) > SIGNIFICANCE
 
 
+@pytest.mark.slow
 def test_whole_loop_with_a_draft_model_keeps_the_distribution() -> None:
     p, q = SHAPES["sharp"]
     drafter = DraftModelDrafter(NumpyModel(q, n_ctx=2 * N_SAMPLES), N_VOCAB)
