@@ -46,13 +46,14 @@ def test_sampled_draft_keeps_what_each_token_was_sampled_from() -> None:
         assert draft.tokens[i] in q.ids
 
 
-def test_look_ahead_leaves_the_requests_penalty_state_alone() -> None:
-    sampler = NumpySampler(SamplingSettings(presence_penalty=1.0))
-    before = sampler.argmax(TABLE[0, 0])
-    drafter = DraftModelDrafter(small_model(), N_VOCAB)
+def test_look_ahead_applies_penalties_to_its_own_tokens_and_leaves_the_requests_state_alone() -> None:
+    sampler = NumpySampler(SamplingSettings(presence_penalty=1000.0))
+    model = small_model()
+    drafter = DraftModelDrafter(model, N_VOCAB)
     drafter.begin(PROMPT)
-    drafter.draft(PROMPT, 8, sampler, rng())
-    assert sampler.argmax(TABLE[0, 0]) == before
+    tokens = drafter.draft(PROMPT, 8, sampler, rng()).tokens
+    assert len(set(tokens)) == 8
+    assert sampler.argmax(model.row_after(PROMPT)) == tokens[0]
 
 
 def test_prompt_is_evaluated_while_the_target_reads_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,6 +13,7 @@ from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 from engine.speculation.round import DraftSource, FinishReason, Round
+from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.helpers import answer, text_of, tokens_of
 from tests.numpy_models import NumpyModel, ScriptedDrafter, markov_table
 
@@ -19,7 +21,7 @@ N_VOCAB = 12
 END = 11
 PROMPT = (1, 2, 3)
 TABLE = markov_table(N_VOCAB, seed=1, sharpness=2.0, order=2)
-TABLE[..., END] -= 100.0
+TABLE[..., END] -= 100.0  # Only the models of `ending_model` end by themselves.
 
 
 def model(*, n_ctx: int = 4096, n_batch: int = 32, max_rows: int = 17) -> NumpyModel:
@@ -169,8 +171,11 @@ def test_answer_ends_at_max_tokens(max_tokens: int) -> None:
 
 
 @pytest.mark.parametrize("n_draft", [0, 3, 16])
-def test_answer_ends_where_the_context_is_full(n_draft: int) -> None:
-    rounds = list(answer(model(n_ctx=20), drafter=ScriptedDrafter(right), n_draft=n_draft))
+@pytest.mark.parametrize("propose", [right, wrong])
+def test_answer_ends_where_the_context_is_full(
+    propose: Callable[[Sequence[int], int], list[int]], n_draft: int
+) -> None:
+    rounds = list(answer(model(n_ctx=20), drafter=ScriptedDrafter(propose), n_draft=n_draft))
     assert tokens_of(rounds) == plain_answer()[: 20 - len(PROMPT)]
     assert rounds[-1].finish_reason is FinishReason.LENGTH
 
@@ -309,6 +314,30 @@ def test_drafter_observes_every_evaluated_token_at_its_position() -> None:
         seen = {at: token for at, token in seen.items() if at < first_position}
         seen.update(enumerate(tokens, first_position))
     assert [seen[at] for at in range(len(sequence) - 1)] == sequence[:-1]
+
+
+def test_draft_length_learns_from_every_verification() -> None:
+    @dataclass
+    class Learning:
+        learnt: list[tuple[int, int, float, float]]
+
+        def next_length(self) -> int:
+            return 2 if self.learnt else 0
+
+        def learn(self, drafted: int, accepted: int, draft_s: float, verify_s: float) -> None:
+            self.learnt.append((drafted, accepted, draft_s, verify_s))
+
+    length = Learning([])
+    rounds = list(answer(model(), drafter=ScriptedDrafter(half_right), length=length))
+    decoded = [done for done in rounds if not done.is_prompt_pass]
+    assert length.learnt == [(len(d.drafted), d.accepted, d.draft_s, d.verify_s) for d in decoded]
+    assert {drafted for drafted, *_ in length.learnt} >= {0, 2}
+
+
+def test_penalties_count_the_prompt() -> None:
+    settings = SamplingSettings(presence_penalty=1000.0)
+    said = tokens_of(answer(model(), PROMPT, settings=settings, max_tokens=N_VOCAB - len(PROMPT)))
+    assert sorted([*PROMPT, *said]) == list(range(N_VOCAB))
 
 
 # ----------------------------------------------------------------------------------------------- the clock
