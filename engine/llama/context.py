@@ -262,11 +262,19 @@ class Context:
         self.close()
 
 
-def _check_settings(settings: ContextSettings, n_ctx: int, model: Model) -> None:
-    if n_ctx > model.n_ctx_train > 0:
+def refuse_beyond_model(n_ctx: int, n_ctx_train: int) -> None:
+    """Raise ContextTooLarge if a model trained for `n_ctx_train` tokens cannot look back `n_ctx`.
+
+    0 is not known.
+    """
+    if n_ctx > n_ctx_train > 0:
         raise ContextTooLarge(
-            f"This model looks back at most {model.n_ctx_train} tokens; a context of {n_ctx} was asked for.",
-            remedy=f"Choose a context of {model.n_ctx_train} tokens or less.",
+            f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
+            remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
         )
+
+
+def _check_settings(settings: ContextSettings, n_ctx: int, model: Model) -> None:
+    refuse_beyond_model(n_ctx, model.n_ctx_train)
     if n_ctx < 1 or settings.n_threads < 1 or not 1 <= settings.max_rows <= settings.n_batch:
         raise PreconditionFailed(f"A context cannot be made with {settings}.")
