@@ -39,9 +39,9 @@ MAX_WIDTH: Final = 1000
 # What chat templates use. Left out are those that make much out of little (center, format, wordwrap).
 _FILTERS: Final = (
     "abs", "batch", "capitalize", "count", "d", "default", "dictsort", "e", "escape", "first", "float",
-    "indent", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject", "rejectattr",
-    "replace", "reverse", "round", "safe", "select", "selectattr", "slice", "sort", "string", "sum", "title",
-    "trim", "truncate", "unique", "upper", "urlencode",
+    "indent", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min", "reject",
+    "rejectattr", "replace", "reverse", "round", "safe", "select", "selectattr", "slice", "sort", "string",
+    "sum", "title", "trim", "truncate", "unique", "upper", "urlencode",
 )  # fmt: skip
 # A width of four digits or more, a width that is an argument ("%*d", "{:{}}").
 _WIDE_FORMAT: Final = re.compile(r"%[^a-zA-Z%]*(\d{4,}|\*)|\{[^{}]*:[^{}]*(\d{4,}|\{)")

@@ -124,7 +124,7 @@ def test_more_tokens_than_the_context_holds_are_refused(llama_model: Model) -> N
 
 
 def test_a_context_beyond_the_models_own_is_refused(llama_model: Model) -> None:
-    with pytest.raises(ContextTooLarge, match="at most 4096 tokens"):
+    with pytest.raises(ContextTooLarge, match="at most 4,096 tokens"):
         Context(llama_model, ContextSettings(n_ctx=5000))
 
 
