@@ -24,7 +24,7 @@ def run_worker(commands: Connection, events: Connection, log_path: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     redirect_streams(log_path)
     try:
-        from engine.llama.library import prepare_environment
+        from engine.llama.environment import prepare_environment
 
         prepare_environment()
         from engine.worker.loop import serve
