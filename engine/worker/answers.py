@@ -62,7 +62,8 @@ def compare(
     bundle.forget()
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     texts = {
-        lane: AnswerText(bundle.target.vocabulary.piece, settings.stop) for lane in (PLAIN_LANE, SPECULATIVE_LANE)
+        lane: AnswerText(bundle.target.vocabulary.piece, settings.stop)
+        for lane in (PLAIN_LANE, SPECULATIVE_LANE)
     }
     rounds = (
         _rounds(bundle, plain, prompt, settings, None, texts[PLAIN_LANE]),

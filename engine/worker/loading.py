@@ -12,8 +12,11 @@ from pathlib import Path
 from engine.errors import Cancelled
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
+from engine.llama.devices import default_threads
 from engine.llama.library import LlamaLibrary
+from engine.llama.memory import add_up, allocated
 from engine.llama.model import Model
+from engine.llama.prompt import PromptTokenizer
 from engine.llama.vocabulary import require_match
 from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.model_file import ModelRole, check_model_file
@@ -21,7 +24,6 @@ from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 from engine.worker.messages import LoadSettings
-from engine.worker.threads import default_n_threads
 
 OnProgress = Callable[[str, float], None]
 
@@ -57,6 +59,7 @@ class LoadedBundle:
     context_settings: ContextSettings
     target: Model
     context: Context
+    tokenizer: PromptTokenizer
     load_s: float
     drafter_model: Model | None = None
     drafter_context: Context | None = None
@@ -78,7 +81,16 @@ class LoadedBundle:
 
     def memory_bytes(self) -> dict[str, int]:
         """Return what weights, caches and compute buffers take, by device name."""
-        return sum_by_device(allocated(context) for context in self.contexts())
+        seen: set[Model] = set()
+        parts = []
+        for context in self.contexts():
+            part = allocated(context)
+            # Every context of a model counts the model's weights.
+            parts.append(
+                {name: use.without_weights() for name, use in part.items()} if context.model in seen else part
+            )
+            seen.add(context.model)
+        return {device: use.total_bytes for device, use in add_up(parts).items()}
 
     def forget(self) -> None:
         """Empty every cache, the drafter's memory included."""
@@ -108,7 +120,7 @@ def open_bundle(
         check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL)
     with contextlib.ExitStack() as undo:
         target = undo.enter_context(_open(library, request, ModelRole.TARGET, cancel, on_progress))
-        settings = ContextSettings(request.settings.n_ctx, request.settings.n_threads or default_n_threads())
+        settings = ContextSettings(request.settings.n_ctx, request.settings.n_threads or default_threads())
         drafter_model = drafter_context = None
         if with_model:
             drafter_model = undo.enter_context(
@@ -133,6 +145,7 @@ def open_bundle(
         settings,
         target,
         context,
+        PromptTokenizer(target),
         time.monotonic() - began_s,
         drafter_model,
         drafter_context,

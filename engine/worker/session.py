@@ -33,7 +33,6 @@ from engine.worker.messages import (
     Unload,
     Unloaded,
 )
-from engine.worker.prompts import prompt_tokens
 
 _PROGRESS_EVERY_S = 1 / 30
 
@@ -110,14 +109,14 @@ class LlamaSession:
     def _generate(self, job: Generate) -> None:
         bundle = self._require_bundle()
         settings = _with_seed(job.settings)
-        tokens = prompt_tokens(bundle.target, job.prompt)
+        tokens = bundle.tokenizer.tokens(job.prompt)
         answer(bundle, job.job, tokens, settings, speculative=job.speculative, emit=self._emit_step)
         self._emit(Finished(job.job))
 
     def _race(self, job: Race) -> None:
         bundle = self._require_bundle()
         settings = _with_seed(job.settings)
-        tokens = prompt_tokens(bundle.target, job.prompt)
+        tokens = bundle.tokenizer.tokens(job.prompt)
         self._emit(Finished(job.job, compare(bundle, job.job, tokens, settings, emit=self._emit_step)))
 
     def _list_devices(self, job: ListDevices) -> None:
@@ -141,7 +140,7 @@ def open_session(emit: Callable[[Event], None], activity: Activity) -> LlamaSess
 
 
 def _with_seed(settings: GenerationSettings) -> GenerationSettings:
-    """Return `settings`, checked, with a seed drawn where none was given, so that every lane uses the same."""
+    """Return `settings`, checked; a seed is drawn where none was given, so that every lane uses the same."""
     check_generation(settings)
     if settings.sampling.seed is not None:
         return settings
