@@ -40,7 +40,7 @@ class SamplingSettings(msgspec.Struct, frozen=True):
 
 
 class GenerationSettings(msgspec.Struct, frozen=True):
-    """How one lane answers: `draft_length` tokens a round (0 to 16), at most `max_tokens`, ending at any stop string."""
+    """How one lane answers: `draft_length` tokens a round (0 to 16), at most `max_tokens`, ending at a stop string."""
 
     sampling: SamplingSettings = SamplingSettings()
     max_tokens: int = DEFAULT_MAX_TOKENS
