@@ -36,7 +36,9 @@ class Model:
         """Take over `pointer`; use `open`."""
         self.library = library
         self.file = file
-        self.vocabulary = Vocabulary(api.llama_model_get_vocab(pointer))
+        self.vocabulary = Vocabulary(
+            api.llama_model_get_vocab(pointer), lambda: file.read_array("tokenizer.ggml.tokens")
+        )
         self.n_layers = int(api.llama_model_n_layer(pointer))
         self.n_layers_offloaded = min(n_layers_offloaded, self.n_layers)
         self.n_params = int(api.llama_model_n_params(pointer))

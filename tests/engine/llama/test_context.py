@@ -140,9 +140,9 @@ def test_a_closed_context_and_model_answer_with_a_sentence(llama: LlamaLibrary, 
 
 
 def test_cancel_breaks_off_a_pass_and_leaves_the_cache_as_it_was(starter: Model) -> None:
-    tokens = (starter.vocabulary.tokenize(TEXT) * 40)[:512]
+    tokens = (starter.vocabulary.tokenize(TEXT) * 40)[:160]
     flag = CancelFlag()
-    with Context(starter, ContextSettings(n_ctx=1024, n_threads=2), flag) as context:
+    with Context(starter, SETTINGS, flag) as context:
         context.extend(tokens[:16], 1)
         begin = time.perf_counter()
         context.extend(tokens[16:], 1)

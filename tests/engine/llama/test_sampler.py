@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,10 +51,12 @@ def whole_chain(settings: SamplingSettings, n_vocab: int, logits: NDArray[np.flo
         api.llama_sampler_chain_add(chain, sampler)
     for token in HISTORY:
         api.llama_sampler_accept(chain, token)
-    candidates = (api.llama_token_data * n_vocab)(*((i, x, 0.0) for i, x in enumerate(logits.tolist())))
+    candidates = (api.llama_token_data * n_vocab)()
+    for token, logit in enumerate(logits.tolist()):
+        candidates[token] = api.llama_token_data(token, logit, 0.0)
     array = api.llama_token_data_array(candidates, n_vocab, -1, False)
     api.llama_sampler_apply(chain, ctypes.byref(array))
-    rest = [(array.data[i].id, array.data[i].logit) for i in range(array.size)]
+    rest: list[tuple[Any, float]] = [(array.data[i].id, array.data[i].logit) for i in range(array.size)]
     api.llama_sampler_free(chain)
     weights = np.exp(np.array([logit for _, logit in rest]) - max(logit for _, logit in rest))
     return dict(zip((token for token, _ in rest), weights / weights.sum(), strict=True))

@@ -85,18 +85,33 @@ class Altered(Vocabulary):
 
 def test_every_reason_names_the_place(llama_model: Model) -> None:
     target = llama_model.vocabulary
+    begins, ends, token = (
+        "the target begins a text with",
+        "the target ends a text with",
+        target.text(300).decode(),
+    )
     cases = {
         "vocabulary sizes differ: 384 and 513 tokens": Altered(llama_model, n_tokens=513),
         "the vocabularies are of different types: BPE and SPM": Altered(llama_model, type_name="SPM"),
-        "the target begins a text with token 376, the drafter with token 5": Altered(llama_model, bos=5),
-        "the target begins a text with token 376, the drafter with no token": Altered(llama_model, adds_bos=False),
-        "the target ends a text with no token, the drafter with token 377": Altered(llama_model, adds_eos=True),
-        "token 300 is “%s” in the target and “zzz” in the drafter" % target.text(300).decode(): Altered(
+        f"{begins} token 376, the drafter with token 5": Altered(llama_model, bos=5),
+        f"{begins} token 376, the drafter with no token": Altered(llama_model, adds_bos=False),
+        f"{ends} no token, the drafter with token 377": Altered(llama_model, adds_eos=True),
+        f"token 300 is “{token}” in the target and “zzz” in the drafter": Altered(
             llama_model, _texts={300: b"zzz"}
         ),
-    }  # fmt: skip
+    }
     for reason, drafter in cases.items():
         assert find_mismatch(target, drafter) == reason
+
+
+def test_a_large_vocabulary_is_compared_as_it_stands_in_the_files(starter: Model) -> None:
+    stored = starter.vocabulary.read_stored()
+    assert len(stored) > 49152 * 8
+    # Were its texts compared one by one, the altered one would be found.
+    same = Altered(starter, _texts={300: b"zzz"})
+    assert find_mismatch(starter.vocabulary, same) is None
+    other = Altered(starter, _texts={300: b"zzz"}, read_stored=lambda: stored[:-1] + b"?")
+    assert "token 300" in (find_mismatch(starter.vocabulary, other) or "")
 
 
 def test_the_first_tokens_and_a_few_at_the_end_may_differ(llama_model: Model) -> None:
