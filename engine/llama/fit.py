@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import ContextTooLarge, LoadFailed
-from engine.llama.context import ContextSettings, refuse_beyond_model
+from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import HOST, MemoryByDevice, add_up, forecast
 from engine.models.gguf_header import GgufHeader, read_header
