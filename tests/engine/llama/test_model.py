@@ -48,6 +48,14 @@ def test_a_load_can_be_stopped(llama: LlamaLibrary, tiny_models: Path) -> None:
         Model.open(llama, tiny_models / "llama.gguf", is_cancelled=lambda: True)
 
 
+def test_an_error_of_whoever_watches_the_load_comes_through(llama: LlamaLibrary, tiny_models: Path) -> None:
+    def fail(fraction: float) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Model.open(llama, tiny_models / "llama.gguf", on_progress=fail)
+
+
 def test_a_path_in_any_script_works(llama: LlamaLibrary, tiny_models: Path, tmp_path: Path) -> None:
     path = tmp_path / "Modèle 模型 🚀.gguf"
     shutil.copy(tiny_models / "llama.gguf", path)
