@@ -32,6 +32,7 @@ def test_bos_stands_once_at_the_beginning(llama_model: Model) -> None:
 def test_raw_text_is_taken_as_it_is(starter: Model) -> None:
     tokens = PromptTokenizer(starter).tokens(Prompt(raw="a <|im_end|>"))
     assert not any(map(starter.vocabulary.is_end_of_answer, tokens))
+    assert PromptTokenizer(starter).stop(Prompt(raw="a")) == ()
 
 
 @pytest.mark.parametrize("prompt", [Prompt(), Prompt(messages=(ChatMessage(Role.USER, " \n"),))])
