@@ -1,0 +1,129 @@
+"""The one place where the engine's events become Qt signals.
+
+Events arrive on the engine thread. They are kept in order and handed over on the window's thread about thirty
+times a second; rounds that arrived together travel in one signal, so a widget repaints once for all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
+
+from engine.service import EngineService, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.worker.messages import (
+    DevicesListed,
+    Failed,
+    Finished,
+    LaneFinished,
+    Loaded,
+    LoadProgress,
+    LogLine,
+    Pong,
+    Ready,
+    RoundDone,
+    Started,
+    Unloaded,
+)
+
+FRAME_MS = 33
+
+
+class EngineBridge(QObject):
+    """Signals of the engine, on the window's thread.
+
+    Signals:
+        rounds_done(int, tuple[RoundDone, ...]): job and its rounds since the last time, in order.
+        others: the event itself.
+    """
+
+    ready = Signal(object)
+    load_progressed = Signal(object)
+    loaded = Signal(object)
+    unloaded = Signal(object)
+    devices_listed = Signal(object)
+    started = Signal(object)
+    rounds_done = Signal(int, object)
+    lane_finished = Signal(object)
+    finished = Signal(object)
+    failed = Signal(object)
+    worker_lost = Signal(object)
+    worker_silent = Signal(object)
+    worker_answers = Signal(object)
+    log_line = Signal(object)
+    _arrived = Signal()
+
+    def __init__(self, service: EngineService, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._service = service
+        self._queue: deque[ServiceEvent] = deque()
+        self._lock = threading.Lock()
+        self._awake = False
+        self._since_drain = QElapsedTimer()
+        self._since_drain.start()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._drain)
+        self._signals = {
+            Ready: self.ready,
+            LoadProgress: self.load_progressed,
+            Loaded: self.loaded,
+            Unloaded: self.unloaded,
+            DevicesListed: self.devices_listed,
+            Started: self.started,
+            LaneFinished: self.lane_finished,
+            Finished: self.finished,
+            Failed: self.failed,
+            WorkerLost: self.worker_lost,
+            WorkerSilent: self.worker_silent,
+            WorkerAnswers: self.worker_answers,
+            LogLine: self.log_line,
+        }
+        self._arrived.connect(self._schedule, Qt.ConnectionType.QueuedConnection)
+
+    def start(self) -> None:
+        """Start the engine; its first event is Ready."""
+        self._service.start(self._take)
+
+    def _take(self, event: ServiceEvent) -> None:
+        """Keep `event` for the window's thread; called on the engine thread."""
+        if isinstance(event, Pong):
+            return
+        with self._lock:
+            self._queue.append(event)
+            wake, self._awake = not self._awake, True
+        if wake:
+            self._arrived.emit()
+
+    @Slot()
+    def _schedule(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start(max(0, FRAME_MS - int(self._since_drain.elapsed())))
+
+    @Slot()
+    def _drain(self) -> None:
+        """Hand over what has arrived until now; what arrives meanwhile waits for the next frame."""
+        self._since_drain.restart()
+        batch: list[RoundDone] = []
+        for _ in range(len(self._queue)):
+            event = self._queue.popleft()
+            if isinstance(event, RoundDone) and (not batch or batch[0].job == event.job):
+                batch.append(event)
+                continue
+            self._flush(batch)
+            if isinstance(event, RoundDone):
+                batch.append(event)
+            elif (signal := self._signals.get(type(event))) is not None:
+                signal.emit(event)
+        self._flush(batch)
+        with self._lock:
+            self._awake = bool(self._queue)
+        if self._awake:
+            self._schedule()
+
+    def _flush(self, batch: list[RoundDone]) -> None:
+        if batch:
+            self.rounds_done.emit(batch[0].job, tuple(batch))
+            batch.clear()

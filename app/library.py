@@ -1,0 +1,70 @@
+"""What is installed, looked up beside the window's thread, because it reads folders and files."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from engine.models.bundle import NGRAM_DRAFTER, Bundle
+
+ListInstalled = Callable[[Sequence[str]], tuple[Bundle, ...]]
+
+_log = logging.getLogger(__name__)
+
+
+class Library(QObject):
+    """The bundles that can be chosen.
+
+    Signals:
+        changed(tuple[Bundle, ...])
+    """
+
+    changed = Signal(object)
+    _found = Signal(object)
+
+    def __init__(
+        self, list_installed: ListInstalled, opened: Sequence[str], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._list = list_installed
+        self._opened = tuple(opened)
+        self._bundles: tuple[Bundle, ...] = ()
+        self._found.connect(self._take, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def bundles(self) -> tuple[Bundle, ...]:
+        return self._bundles
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        return self._opened
+
+    def refresh(self) -> None:
+        """Look again; `changed` follows."""
+        threading.Thread(target=self._look, args=(self._opened,), name="library", daemon=True).start()
+
+    def remember(self, path: str) -> Bundle:
+        """Take a file that was opened by hand into the list and return its bundle."""
+        self._opened = (path, *(other for other in self._opened if other != path))[:12]
+        known = next((bundle for bundle in self._bundles if bundle.target == path), None)
+        if known is None:
+            known = Bundle(Path(path).stem, path, NGRAM_DRAFTER)
+            self._take((*self._bundles, known))
+        return known
+
+    def _look(self, opened: tuple[str, ...]) -> None:
+        try:
+            found = self._list(opened)
+        except OSError:
+            _log.exception("The installed models could not be listed")
+            found = ()
+        self._found.emit(found)
+
+    def _take(self, bundles: tuple[Bundle, ...]) -> None:
+        if bundles != self._bundles:
+            self._bundles = bundles
+        self.changed.emit(bundles)

@@ -1,0 +1,162 @@
+"""Opens the window: settings, theme, window, and only then the engine, so that something shows at once."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from logging.handlers import RotatingFileHandler
+from types import FrameType, TracebackType
+
+import platformdirs
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.bridge import EngineBridge
+from app.icons import app_icon
+from app.library import Library, ListInstalled
+from app.session import EngineSession
+from app.settings import ReadSettings, read_settings, settings_path
+from app.settings_keeper import SettingsKeeper
+from app.theme import Theme, ThemeChoice
+from app.window import Window
+from engine.models.bundle import Bundle, DrafterChoice
+from engine.service import EngineService
+
+_log = logging.getLogger(__name__)
+
+
+def run_app() -> int:
+    """Open the window and return the exit status when it is closed."""
+    from engine.models.installed import list_installed
+    from engine.service import Service
+
+    _log_to_file()
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    service = Service()
+    window = open_window(app, service, list_installed)
+    _quit_on_signals(app, window)
+    try:
+        return app.exec()
+    finally:
+        service.stop()
+
+
+def open_window(app: QApplication, service: EngineService, list_installed: ListInstalled) -> Window:
+    """Show the window; the engine starts as soon as it stands."""
+    app.setApplicationName("Slipstream")
+    app.setDesktopFileName("slipstream")
+    app.setWindowIcon(app_icon())
+    path = settings_path()
+    read = read_settings(path)
+    theme = Theme(app, _theme_choice(read))
+    bridge = EngineBridge(service)
+    session = EngineSession(service, bridge)
+    library = Library(list_installed, read.settings.opened_files)
+    keeper = SettingsKeeper(path, read)
+    window = Window(session, library, keeper, theme)
+    for part in (bridge, session, library, keeper):
+        part.setParent(window)
+    library.changed.connect(lambda bundles: choose_first(session, read, bundles))
+    if read.trouble:
+        window.tell(read.trouble)
+    _show_what_goes_wrong(window)
+    window.show()
+    QTimer.singleShot(0, bridge.start)
+    QTimer.singleShot(0, library.refresh)
+    return window
+
+
+def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[Bundle]) -> None:
+    """Choose what was chosen last time, or else the first that is installed."""
+    if session.choice is not None or not bundles:
+        return
+    settings = read.settings
+    last = next((bundle for bundle in bundles if bundle.target == settings.target), None)
+    if last is None:
+        session.choose(bundles[0])
+    else:
+        drafter = DrafterChoice(settings.drafter_kind, settings.drafter_path)
+        session.choose(Bundle(last.name, last.target, drafter))
+
+
+def _theme_choice(read: ReadSettings) -> ThemeChoice:
+    try:
+        return ThemeChoice(read.settings.theme)
+    except ValueError:
+        return ThemeChoice.SYSTEM
+
+
+class _Reporter(QObject):
+    """Brings an unexpected error to the log and, in words, to the window, from whatever thread."""
+
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def report(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        _log.error("Unexpected error", exc_info=(kind, error, trace))
+        detail = f"{kind.__name__}: {error}"
+        QTimer.singleShot(
+            0,
+            self,
+            lambda: self._window.tell(
+                "Something unexpected went wrong.", "Slipstream goes on; the log has the details.", detail
+            ),
+        )
+
+
+def _show_what_goes_wrong(window: Window) -> None:
+    reporter = _Reporter(window)
+
+    def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            QApplication.quit()
+            return
+        reporter.report(kind, error, trace)
+
+    def on_thread_error(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            on_error(args.exc_type, args.exc_value, args.exc_traceback)
+
+    sys.excepthook = on_error
+    threading.excepthook = on_thread_error
+
+
+def _quit_on_signals(app: QApplication, window: Window) -> None:
+    """Close the window on SIGINT and SIGTERM.
+
+    Python runs signal handlers between byte codes, and there are none while Qt waits: the signal's number is
+    written to a socket that Qt watches.
+    """
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.setblocking(False)
+    signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        window.close()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    notifier = QSocketNotifier(ours.fileno(), QSocketNotifier.Type.Read, app)
+    notifier.activated.connect(lambda: ours.recv(64))
+    app.aboutToQuit.connect(lambda: signal.set_wakeup_fd(-1))
+
+
+def _log_to_file() -> None:
+    """Log to a file of bounded size; a folder that cannot be written costs the log, nothing else."""
+    try:
+        folder = platformdirs.user_log_path("Slipstream", appauthor=False, ensure_exists=True)
+        handler = RotatingFileHandler(
+            folder / "slipstream.log", maxBytes=1_000_000, backupCount=2, encoding="utf-8"
+        )
+    except OSError:
+        return
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger().setLevel(logging.INFO)

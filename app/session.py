@@ -1,0 +1,136 @@
+"""Which bundle is chosen, which one is loaded, and how far loading is: shared by the pages, which load
+through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Signal
+
+from app.bridge import EngineBridge
+from app.trouble import Trouble, trouble_of
+from engine.models.bundle import Bundle
+from engine.service import EngineService, WorkerLost, WorkerSilent
+from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings
+
+
+class ModelPhase(StrEnum):
+    EMPTY = "empty"
+    LOADING = "loading"
+    LOADED = "loaded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """`fraction` 0 to 1 of loading `what`; `loaded` is set in LOADED, `trouble` in FAILED."""
+
+    phase: ModelPhase = ModelPhase.EMPTY
+    bundle: Bundle | None = None
+    what: str = "target"
+    fraction: float = 0.0
+    loaded: Loaded | None = None
+    trouble: Trouble | None = None
+
+
+class EngineSession(QObject):
+    """The chosen and the loaded bundle.
+
+    Signals:
+        choice_changed(Bundle): another bundle is chosen; nothing is loaded yet.
+        state_changed(ModelState): loading began, went on, ended or failed.
+        silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
+    """
+
+    choice_changed = Signal(object)
+    state_changed = Signal(object)
+    silence_changed = Signal(float)
+
+    def __init__(self, service: EngineService, bridge: EngineBridge, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.service = service
+        self.bridge = bridge
+        self._choice: Bundle | None = None
+        self._state = ModelState()
+        self._job = 0
+        bridge.load_progressed.connect(self._on_progress)
+        bridge.loaded.connect(self._on_loaded)
+        bridge.failed.connect(self._on_failed)
+        bridge.worker_lost.connect(self._on_worker_lost)
+        bridge.worker_silent.connect(self._on_silent)
+        bridge.worker_answers.connect(lambda _: self.silence_changed.emit(0.0))
+
+    @property
+    def choice(self) -> Bundle | None:
+        return self._choice
+
+    @property
+    def state(self) -> ModelState:
+        return self._state
+
+    @property
+    def is_choice_loaded(self) -> bool:
+        return self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
+
+    def choose(self, bundle: Bundle) -> None:
+        """Choose `bundle` for the next run."""
+        if bundle != self._choice:
+            self._choice = bundle
+            self.choice_changed.emit(bundle)
+
+    def load_choice(self, *, check_memory: bool = True) -> None:
+        """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""
+        if self._choice is None:
+            return
+        if self._state.phase is ModelPhase.LOADING and self._same_files(self._state.bundle) and self._job:
+            return
+        if self._state.phase is ModelPhase.LOADING and self._job:
+            self.service.cancel(self._job)
+        self._job = self.service.load(self._choice, LoadSettings(check_memory=check_memory))
+        self._set(ModelState(ModelPhase.LOADING, self._choice))
+
+    def cancel_loading(self) -> None:
+        if self._state.phase is ModelPhase.LOADING and self._job:
+            self.service.cancel(self._job)
+
+    def _same_files(self, bundle: Bundle | None) -> bool:
+        """Whether `bundle` loads what the choice would: its name does not matter."""
+        choice = self._choice
+        if choice is None or bundle is None:
+            return False
+        return (choice.target, choice.drafter) == (bundle.target, bundle.drafter)
+
+    def _set(self, state: ModelState) -> None:
+        if state != self._state:
+            self._state = state
+            self.state_changed.emit(state)
+
+    def _on_progress(self, event: LoadProgress) -> None:
+        if event.job == self._job and self._state.phase is ModelPhase.LOADING:
+            self._set(replace(self._state, what=event.what, fraction=event.fraction))
+
+    def _on_loaded(self, event: Loaded) -> None:
+        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
+            return
+        self._job = 0
+        self._set(replace(self._state, phase=ModelPhase.LOADED, loaded=event, fraction=1.0, trouble=None))
+
+    def _on_failed(self, event: Failed) -> None:
+        if not self._job or event.job != self._job:
+            return
+        self._job = 0
+        trouble = trouble_of(event)
+        if trouble.is_cancel:
+            self._set(ModelState())
+        else:
+            self._set(ModelState(ModelPhase.FAILED, self._state.bundle, trouble=trouble))
+
+    def _on_worker_lost(self, _event: WorkerLost) -> None:
+        """What was loaded is being loaded again by the engine: the next Loaded is about the same bundle."""
+        if self._state.phase is ModelPhase.LOADED:
+            self._set(replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0))
+
+    def _on_silent(self, event: WorkerSilent) -> None:
+        self.silence_changed.emit(event.silent_s)

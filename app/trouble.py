@@ -1,0 +1,42 @@
+"""What went wrong, in the shape that a notice shows: a sentence, what to do, the detail for the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import SlipstreamError
+from engine.service import WorkerLost
+from engine.worker.messages import Failed
+
+_LOST = "WorkerDied"
+_CANCELLED = "Cancelled"
+_TOO_LARGE = "ContextTooLarge"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`kind` is the error's class name (engine.errors)."""
+
+    sentence: str
+    remedy: str = ""
+    detail: str = ""
+    kind: str = ""
+
+    @property
+    def is_worker_lost(self) -> bool:
+        return self.kind == _LOST
+
+    @property
+    def is_cancel(self) -> bool:
+        return self.kind == _CANCELLED
+
+    @property
+    def is_about_memory(self) -> bool:
+        """Whether "Load anyway" may help."""
+        return self.kind == _TOO_LARGE
+
+
+def trouble_of(source: Failed | WorkerLost | SlipstreamError) -> Trouble:
+    """Return what `source` says to the person."""
+    kind = _LOST if isinstance(source, WorkerLost) else source.kind
+    return Trouble(source.sentence, source.remedy, source.detail, kind)

@@ -1,0 +1,126 @@
+"""Which model answers and who guesses ahead: two buttons with what is installed, and a way to open a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
+
+from app import words
+from app.library import Library
+from app.session import EngineSession
+from app.widgets.parts import PickButton
+from app.widgets.run_options import field
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
+
+_FILTER = "Models (*.gguf);;All files (*)"
+NGRAM_WORDS = "Words seen before (n-gram)"
+NONE_WORDS = "Nobody"
+
+
+class BundlePicker(QWidget):
+    """Shows and changes the session's choice.
+
+    Signals:
+        file_opened(str): a file was opened by hand.
+    """
+
+    file_opened = Signal(str)
+
+    def __init__(self, session: EngineSession, library: Library, *, with_drafter: bool = True) -> None:
+        super().__init__()
+        self._session = session
+        self._library = library
+        self._dialog: QFileDialog | None = None
+        self.target = PickButton("Model", self._fill_targets)
+        self.drafter = PickButton("Drafting", self._fill_drafters)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addLayout(field("Model", self.target, words.MODEL), 1)
+        if with_drafter:
+            row.addLayout(field("Who guesses ahead", self.drafter, words.DRAFTING), 1)
+        session.choice_changed.connect(self._show)
+        library.changed.connect(lambda _: self._show(session.choice))
+        self._show(session.choice)
+
+    def open_target(self, path: str) -> None:
+        """Choose the file `path` as the model."""
+        self._session.choose(self._library.remember(path))
+        self.file_opened.emit(path)
+
+    def open_drafter(self, path: str) -> None:
+        """Choose the file `path` as the drafter of the chosen model."""
+        self._choose_drafter(DrafterChoice(DrafterKind.MODEL, path))
+
+    def _show(self, bundle: Bundle | None) -> None:
+        if bundle is None:
+            self.target.set_chosen("Choose a model…", words.MODEL)
+            self.drafter.set_chosen(NGRAM_WORDS, words.DRAFTING)
+            self.drafter.setEnabled(False)
+            return
+        self.drafter.setEnabled(True)
+        self.target.set_chosen(bundle.name, f"{bundle.target}\n\n{words.MODEL}")
+        self.drafter.set_chosen(drafter_words(bundle.drafter), f"{bundle.drafter.path or words.DRAFTING}")
+
+    def _fill_targets(self, menu: QMenu) -> None:
+        chosen = self._session.choice
+        for bundle in self._library.bundles:
+            is_chosen = chosen is not None and bundle.target == chosen.target
+            self._add(menu, bundle.name, is_chosen, partial(self._session.choose, bundle))
+        if not self._library.bundles:
+            menu.addAction("No model is installed yet").setEnabled(False)
+        menu.addSeparator()
+        menu.addAction("Open a model file…", lambda: self._ask("Open a model", self.open_target))
+
+    def _fill_drafters(self, menu: QMenu) -> None:
+        chosen = self._session.choice
+        if chosen is None:
+            return
+        now = chosen.drafter
+        for choice in (NGRAM_DRAFTER, NO_DRAFTER):
+            self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
+        menu.addSeparator()
+        for path in self._draft_models(chosen):
+            choice = DrafterChoice(DrafterKind.MODEL, path)
+            self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
+        menu.addAction("Open a small model…", lambda: self._ask("Open a drafter", self.open_drafter))
+
+    def _draft_models(self, chosen: Bundle) -> tuple[str, ...]:
+        """Return the files that might guess for `chosen`: all others; a pair is checked when it loads."""
+        paths = [bundle.target for bundle in self._library.bundles]
+        paths += [bundle.drafter.path for bundle in (*self._library.bundles, chosen) if bundle.drafter.path]
+        return tuple(dict.fromkeys(path for path in paths if path != chosen.target))
+
+    def _choose_drafter(self, choice: DrafterChoice) -> None:
+        if self._session.choice is not None:
+            self._session.choose(msgspec.structs.replace(self._session.choice, drafter=choice))
+
+    def _add(self, menu: QMenu, text: str, checked: bool, act: Callable[[], None]) -> QAction:
+        action = menu.addAction(text, act)
+        action.setCheckable(True)
+        action.setChecked(checked)
+        return action
+
+    def _ask(self, title: str, take: Callable[[str], None]) -> None:
+        dialog = QFileDialog(self, title, self._folder(), _FILTER)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(take)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _folder(self) -> str:
+        opened = self._library.opened
+        return str(Path(opened[0]).parent) if opened else str(Path.home())
+
+
+def drafter_words(choice: DrafterChoice) -> str:
+    """Return what lists show for a drafter."""
+    if choice.kind is DrafterKind.MODEL:
+        return Path(choice.path).stem
+    return NGRAM_WORDS if choice.kind is DrafterKind.NGRAM else NONE_WORDS

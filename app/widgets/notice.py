@@ -1,0 +1,126 @@
+"""What went wrong, where it happened: one sentence, what to do, a button that does it, and the detail on
+demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout
+
+from app import fonts
+from app.icons import icon
+from app.palette import current_colours
+from app.trouble import Trouble
+from app.widgets.parts import IconButton, TintedButton, button, label, set_tone
+
+_DETAIL_LINES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A button that helps: its verb and what it does."""
+
+    verb: str
+    act: Callable[[], None]
+
+
+class Notice(QFrame):
+    """Hidden until there is something to say. `tone` is "error", "warning" or "plain"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "notice")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._detail_text = ""
+        self._remedies: list[TintedButton] = []
+        self._mark = QLabel()
+        self._sentence = label(font=fonts.strong(), wraps=True)
+        self._what_to_do = label(wraps=True)
+        self._details = button("Details", role="quiet", tip="Show what the log says")
+        self._details.clicked.connect(self._toggle_detail)
+        self._close = IconButton("x", "Dismiss", size_px=24)
+        self._close.clicked.connect(self.hide)
+        self._detail = QPlainTextEdit()
+        self._detail.setReadOnly(True)
+        self._detail.setProperty("role", "reading")
+        self._detail.setAccessibleName("Details from the log")
+        self._detail.setFixedHeight(self.fontMetrics().lineSpacing() * _DETAIL_LINES + 12)
+        self._lay_out()
+        self.hide()
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._sentence)
+        words.addWidget(self._what_to_do)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(8)
+        self._row.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignTop)
+        self._row.addLayout(words, 1)
+        self._row.addWidget(self._details, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 8, 8)
+        column.setSpacing(8)
+        column.addLayout(self._row)
+        column.addWidget(self._detail)
+
+    @property
+    def sentence(self) -> str:
+        return self._sentence.text()
+
+    @property
+    def buttons(self) -> tuple[TintedButton, ...]:
+        return tuple(self._remedies)
+
+    def tell(self, trouble: Trouble, *remedies: Remedy, tone: str = "error") -> None:
+        """Show `trouble` with a button for each of `remedies`."""
+        self._sentence.setText(trouble.sentence)
+        self._what_to_do.setText(trouble.remedy)
+        self._what_to_do.setVisible(bool(trouble.remedy))
+        self._detail_text = trouble.detail
+        self._details.setVisible(bool(trouble.detail))
+        self._detail.setPlainText(trouble.detail)
+        self._detail.hide()
+        set_tone(self, tone)
+        self._put_buttons(remedies)
+        self._tint()
+        self.setAccessibleName(f"{trouble.sentence} {trouble.remedy}".strip())
+        self.show()
+
+    def _put_buttons(self, remedies: tuple[Remedy, ...]) -> None:
+        for old in self._remedies:
+            self._row.removeWidget(old)
+            old.deleteLater()
+        self._remedies = []
+        for remedy in remedies:
+            one = button(remedy.verb)
+            one.clicked.connect(lambda _=False, act=remedy.act: self._act(act))
+            self._row.insertWidget(self._row.count() - 2, one, 0, Qt.AlignmentFlag.AlignVCenter)
+            self._remedies.append(one)
+
+    def _act(self, act: Callable[[], None]) -> None:
+        self.hide()
+        act()
+
+    def _toggle_detail(self) -> None:
+        self._detail.setVisible(not self._detail.isVisible())
+
+    def copy_detail(self) -> None:
+        QGuiApplication.clipboard().setText(f"{self.sentence}\n{self._detail_text}")
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        colours = current_colours()
+        tone = self.property("tone") or "error"
+        tint = {"error": colours.error, "warning": colours.warning}.get(tone, colours.muted)
+        name = {"error": "circle-alert", "warning": "triangle-alert"}.get(tone, "circle-question-mark")
+        self._mark.setPixmap(icon(name, tint).pixmap(20, 20))

@@ -1,0 +1,64 @@
+"""A field for a prompt: grows with its text, Return submits, Shift+Return begins a new line."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy
+
+_FRAME_PX = 8
+
+
+class PromptEdit(QPlainTextEdit):
+    """Signals:
+    submitted: Return was pressed.
+    """
+
+    submitted = Signal()
+
+    def __init__(self, name: str, placeholder: str, *, least_lines: int, most_lines: int) -> None:
+        super().__init__()
+        self._least, self._most = least_lines, most_lines
+        self.setProperty("role", "input")
+        self.setAccessibleName(name)
+        self.setPlaceholderText(placeholder)
+        self.setTabChangesFocus(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
+        self._fit()
+
+    @property
+    def text(self) -> str:
+        return self.toPlainText()
+
+    def replace_text(self, text: str) -> None:
+        """Put `text` in place of what is there; undo brings that back."""
+        cursor = self.textCursor()
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.insertText(text)
+        cursor.setPosition(0)
+        self.setTextCursor(cursor)
+        self.verticalScrollBar().setValue(0)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_return and not event.modifiers() & (
+            Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
+        ):
+            self.submitted.emit()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take as many lines as the text has, within the limits; QPlainTextEdit counts its size in lines."""
+        n_lines = int(self.document().documentLayout().documentSize().height())
+        shown = min(self._most, max(self._least, n_lines))
+        height = (
+            shown * self.fontMetrics().lineSpacing() + 2 * int(self.document().documentMargin()) + _FRAME_PX
+        )
+        if height != self.height():
+            self.setFixedHeight(height)

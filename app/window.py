@@ -1,0 +1,274 @@
+"""The window: the rail, the pages, the bottom bar, the keyboard, and files dropped on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeySequence,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QButtonGroup,
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.icons import app_icon
+from app.library import Library
+from app.pages.chat import ChatPage
+from app.pages.compare import ComparePage
+from app.prompts import ready_prompts
+from app.session import EngineSession
+from app.settings_keeper import SettingsKeeper
+from app.theme import Theme, ThemeChoice
+from app.trouble import Trouble
+from app.widgets.notice import Notice
+from app.widgets.parts import IconButton
+from app.widgets.shortcut_list import show_shortcuts
+from app.widgets.status_bar import StatusBar
+
+RAIL_PX = 56
+LEAST_SIZE = QSize(640, 480)
+FIRST_SIZE = QSize(1280, 800)
+_THEME_WORDS = {ThemeChoice.SYSTEM: "As the system", ThemeChoice.LIGHT: "Light", ThemeChoice.DARK: "Dark"}
+_THEME_ICONS = {ThemeChoice.SYSTEM: "monitor", ThemeChoice.LIGHT: "sun", ThemeChoice.DARK: "moon"}
+
+
+class Window(QMainWindow):
+    """Everything is handed in; the window only puts it together."""
+
+    def __init__(
+        self, session: EngineSession, library: Library, keeper: SettingsKeeper, theme: Theme
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._library = library
+        self._keeper = keeper
+        self._theme = theme
+        self.setWindowTitle("Slipstream")
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(LEAST_SIZE)
+        self.setAcceptDrops(True)
+        self.compare = ComparePage(session, library, keeper, ready_prompts())
+        self.chat = ChatPage(session, library, keeper)
+        self.pages = QStackedWidget()
+        self.status = StatusBar()
+        self.notice = Notice()
+        self.setCentralWidget(self._body())
+        self._connect()
+        self._add_shortcuts()
+        self._restore()
+
+    # -------------------------------------------------------------------------------------- composing
+
+    def _body(self) -> QWidget:
+        self.pages.addWidget(self.chat)
+        self.pages.addWidget(self.compare)
+        top = QVBoxLayout()
+        top.setSpacing(0)
+        holder = QVBoxLayout()
+        holder.setContentsMargins(24, 12, 24, 0)
+        holder.addWidget(self.notice)
+        self._notice_room = holder
+        top.addLayout(holder)
+        top.addWidget(self.pages, 1)
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self._rail())
+        middle.addLayout(top, 1)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(middle, 1)
+        column.addWidget(self.status)
+        self._fit_notice_room()
+        return body
+
+    def _rail(self) -> QWidget:
+        rail = QWidget()
+        rail.setProperty("role", "rail")
+        rail.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        rail.setFixedWidth(RAIL_PX)
+        column = QVBoxLayout(rail)
+        column.setContentsMargins(8, 12, 8, 8)
+        column.setSpacing(4)
+        self._tabs = QButtonGroup(rail)
+        for index, (icon_name, name) in enumerate((("message-square", "Chat"), ("columns-2", "Compare"))):
+            tab = IconButton(icon_name, name, size_px=40, shortcut=_keys(f"Ctrl+{index + 1}"))
+            tab.setCheckable(True)
+            self._tabs.addButton(tab, index)
+            column.addWidget(tab)
+        column.addStretch()
+        self._look = IconButton("monitor", "Appearance", size_px=40)
+        self._look.clicked.connect(self._open_theme_menu)
+        keys = IconButton("circle-question-mark", "Keyboard shortcuts", size_px=40, shortcut="?")
+        keys.clicked.connect(self.show_shortcuts)
+        column.addWidget(self._look)
+        column.addWidget(keys)
+        return rail
+
+    def _connect(self) -> None:
+        self._tabs.idClicked.connect(self.show_page)
+        self._session.state_changed.connect(self.status.show_model)
+        self._session.choice_changed.connect(self._remember_choice)
+        self.compare.picker.file_opened.connect(self._remember_files)
+        self.chat.picker.file_opened.connect(self._remember_files)
+        self._keeper.trouble.connect(lambda sentence: self.tell(sentence))
+        self.compare.run.advanced.connect(lambda _: self._show_race())
+        self.chat.answered.connect(self._show_answer)
+        self.notice.installEventFilter(self)
+
+    def _add_shortcuts(self) -> None:
+        keys: tuple[tuple[str, Callable[[], None]], ...] = (
+            ("Ctrl+1", lambda: self.show_page(0)),
+            ("Ctrl+2", lambda: self.show_page(1)),
+            ("Ctrl+Return", self._submit),
+            ("Esc", self._stop),
+            ("Ctrl+.", self._stop),
+            ("Ctrl+N", self._new_chat),
+            ("Ctrl+R", self.chat.regenerate),
+            ("Ctrl+Shift+C", self.chat.copy_last),
+            ("?", self.show_shortcuts),
+            ("F1", self.show_shortcuts),
+        )
+        for sequence, act in keys:
+            shortcut = QShortcut(QKeySequence(sequence), self)
+            shortcut.activated.connect(act)
+
+    def _restore(self) -> None:
+        settings = self._keeper.settings
+        self.resize(FIRST_SIZE)
+        if settings.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
+        self.show_page(0 if settings.page == "chat" else 1)
+        self._show_theme()
+        self.status.show_model(self._session.state)
+
+    # ------------------------------------------------------------------------------------------- doing
+
+    def show_page(self, index: int) -> None:
+        """Show page `index`: 0 chat, 1 compare."""
+        self.pages.setCurrentIndex(index)
+        self._tabs.button(index).setChecked(True)
+        self._keeper.change(page="chat" if index == 0 else "compare")
+        (self.chat.composer.edit if index == 0 else self.compare.prompt.edit).setFocus()
+
+    def tell(self, sentence: str, remedy: str = "", detail: str = "") -> None:
+        """Say something that concerns the whole window."""
+        self.notice.tell(Trouble(sentence, remedy, detail), tone="warning")
+
+    def show_shortcuts(self) -> None:
+        show_shortcuts(self)
+
+    def _submit(self) -> None:
+        (self.chat.send if self.pages.currentIndex() == 0 else self.compare.start)()
+
+    def _stop(self) -> None:
+        (self.chat.stop if self.pages.currentIndex() == 0 else self.compare.stop)()
+
+    def _new_chat(self) -> None:
+        self.show_page(0)
+        self.chat.start_over()
+
+    def _show_race(self) -> None:
+        race = self.compare.run.race
+        if race is None:
+            return
+        metrics = race.speculative.metrics
+        self.status.show_truth(metrics, speculative=True)
+        if race.loaded is not None:
+            self.status.show_context(race.n_prompt_tokens + metrics.n_tokens, race.loaded.n_ctx)
+
+    def _show_answer(self) -> None:
+        answer, loaded = self.chat.current_answer, self._session.state.loaded
+        if answer is None:
+            return
+        self.status.show_truth(answer.lane.metrics, speculative=answer.speculative)
+        if loaded is not None:
+            self.status.show_context(answer.n_prompt_tokens + answer.lane.metrics.n_tokens, loaded.n_ctx)
+
+    def _remember_choice(self) -> None:
+        choice = self._session.choice
+        if choice is not None:
+            drafter = choice.drafter
+            self._keeper.change(target=choice.target, drafter_kind=drafter.kind, drafter_path=drafter.path)
+
+    def _remember_files(self) -> None:
+        self._keeper.change(opened_files=self._library.opened)
+
+    # ------------------------------------------------------------------------------------------- theme
+
+    def _open_theme_menu(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        group = QActionGroup(menu)
+        for choice in ThemeChoice:
+            action = QAction(_THEME_WORDS[choice], menu)
+            action.setCheckable(True)
+            action.setChecked(choice is self._theme.choice)
+            action.triggered.connect(lambda _=False, choice=choice: self.choose_theme(choice))
+            group.addAction(action)
+            menu.addAction(action)
+        menu.popup(self._look.mapToGlobal(self._look.rect().topRight()))
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        self._theme.choose(choice)
+        self._keeper.change(theme=choice.value)
+        self._show_theme()
+
+    def _show_theme(self) -> None:
+        choice = self._theme.choice
+        self._look.set_icon_name(_THEME_ICONS[choice])
+        self._look.set_name(f"Appearance: {_THEME_WORDS[choice].lower()}")
+
+    # ------------------------------------------------------------------------------------------ events
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        if watched is self.notice and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self._fit_notice_room()
+        return False
+
+    def _fit_notice_room(self) -> None:
+        """Give the notice its margins only while it is there."""
+        shown = not self.notice.isHidden()
+        self._notice_room.setContentsMargins(*((24, 12, 24, 0) if shown else (0, 0, 0, 0)))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _model_files(event):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = _model_files(event)
+        if paths:
+            event.acceptProposedAction()
+            self.compare.open_files(paths)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
+        self._keeper.change(geometry=geometry)
+        self._keeper.flush()
+        super().closeEvent(event)
+        QApplication.quit()
+
+
+def _model_files(event: QDropEvent) -> list[str]:
+    """Return the local .gguf files that are being dropped."""
+    paths = (url.toLocalFile() for url in event.mimeData().urls())
+    return [path for path in paths if path.lower().endswith(".gguf")]
+
+
+def _keys(sequence: str) -> str:
+    return QKeySequence(sequence).toString(QKeySequence.SequenceFormat.NativeText)
