@@ -1,4 +1,4 @@
-"""Damaging a GGUF on purpose: strings of a good one are replaced, everything behind them stays where it is."""
+"""Damaging a GGUF on purpose: values of a good one are replaced, the weights stay where they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _U32_TYPE, _STRING_TYPE = 4, 8
 
 
 def replace_strings(data: bytes, values: Mapping[str, str]) -> bytes:
-    """Return `data` with the string of each key replaced; together the new ones must be as long as the old ones."""
+    """Return `data` with the string of each key replaced; together they must be as long as the old ones."""
     size = len(data)
     for key, value in values.items():
         begin, end = _place(data, key)

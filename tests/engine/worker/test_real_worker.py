@@ -1,4 +1,4 @@
-"""The real worker process with llama.cpp on small trained models: load, answer, race, cancel, and bad input."""
+"""The real worker process with llama.cpp on small trained models: load, answer, race, cancel, bad input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.models.bundle import NO_DRAFTER
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice
 from engine.models.starter import find_starter
 from engine.service import Service, WorkerLost
 from engine.speculation.round import DraftSource, FinishReason
@@ -49,6 +49,13 @@ def engine() -> Iterator[Engine]:
     service.stop(timeout_s=10.0)
 
 
+def starter_path() -> str:
+    starter = find_starter()
+    if starter is None:
+        pytest.skip("the starter model is not installed")
+    return starter.target
+
+
 def test_loading_says_what_was_loaded(engine: Engine) -> None:
     loaded = engine.load(drafter=DRAFT_MODEL)
     assert loaded.target.path == LLAMA
@@ -74,13 +81,9 @@ def test_loading_the_same_again_reuses_what_is_there(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("target", ["llama", "gemma4", "qwen35"])
-@pytest.mark.parametrize("drafter", [None, DRAFT_MODEL], ids=["ngram", "draft-model"])
-def test_greedy_lanes_of_a_race_agree(engine: Engine, target: str, drafter: None) -> None:
-    path = str(MODELS / f"{target}.gguf")
-    if drafter is None:
-        engine.load(path)
-    else:
-        engine.load(path, drafter)
+@pytest.mark.parametrize("drafter", [NGRAM_DRAFTER, DRAFT_MODEL], ids=["ngram", "draft-model"])
+def test_greedy_lanes_of_a_race_agree(engine: Engine, target: str, drafter: DrafterChoice) -> None:
+    engine.load(str(MODELS / f"{target}.gguf"), drafter)
     finished = engine.race()
     lanes = [engine.tokens(finished.job, lane) for lane in (PLAIN_LANE, SPECULATIVE_LANE)]
     assert len(lanes[0]) > 1
@@ -202,10 +205,7 @@ def test_an_unknown_architecture_is_named(engine: Engine, tmp_path: Path) -> Non
 
 
 def test_a_drafter_of_another_vocabulary_is_refused_with_the_reason(engine: Engine) -> None:
-    starter = find_starter()
-    if starter is None:
-        pytest.skip("the starter model is not installed")
-    failed = engine.fail_to_load(starter.target, DRAFT_MODEL)
+    failed = engine.fail_to_load(starter_path(), DRAFT_MODEL)
     assert failed.kind == "VocabularyMismatch"
     assert failed.remedy
 
@@ -233,9 +233,13 @@ def test_a_context_beyond_the_models_limit_is_refused(engine: Engine) -> None:
 
 
 def test_a_context_larger_than_memory_is_refused_with_one_that_fits(engine: Engine, tmp_path: Path) -> None:
+    """A model that looks back far, in a sparse file: its weights are never read."""
     path = tmp_path / "far-sighted.gguf"
-    path.write_bytes(replace_u32(Path(LLAMA).read_bytes(), "llama.context_length", 2_000_000_000))
-    failed = engine.fail_to_load(str(path), settings=LoadSettings(n_ctx=1_000_000_000, n_threads=1))
+    original = Path(starter_path())
+    with original.open("rb") as source, path.open("wb") as sparse:
+        sparse.write(replace_u32(source.read(8 << 20), "llama.context_length", 100_000_000))
+        sparse.truncate(original.stat().st_size)
+    failed = engine.fail_to_load(str(path), settings=LoadSettings(n_ctx=10_000_000, n_threads=1))
     assert failed.kind == "ContextTooLarge"
     assert "GiB" in failed.sentence
     assert "fits" in failed.sentence
