@@ -23,9 +23,11 @@ from engine.models.starter import find_starter
 from engine.service import Service
 from engine.speculation.settings import GenerationSettings
 from engine.version import slipstream_version
-from engine.worker.messages import Loaded, LoadSettings, Prompt, RoundDone
+from engine.worker.messages import LoadSettings, Prompt, RoundDone
 
 _FEW_TOKENS = 8
+# One thread: this asks whether it works, also on a busy machine, not how fast.
+_SMALL = LoadSettings(n_ctx=512, n_threads=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +126,13 @@ def _answer(client: EngineClient, starter: Bundle) -> Finding:
     settings = GenerationSettings(max_tokens=_FEW_TOKENS)
     text = ""
     try:
-        loaded = [
-            e for e in client.run(lambda s: s.load(starter, LoadSettings(n_ctx=512))) if isinstance(e, Loaded)
-        ]
+        for _ in client.run(lambda service: service.load(starter, _SMALL)):
+            pass
         for event in client.run(lambda s: s.generate(prompt, settings, speculative=True)):
             text += event.round.text if isinstance(event, RoundDone) else ""
     except SlipstreamError as error:
         return Finding(f"The starter model does not answer: {error.sentence}", _reason(error))
-    return Finding(f"The starter model answers with {loaded[0].n_threads} threads: {text.strip()!r}")
+    return Finding(f"The starter model answers: “{' '.join(text.split())}”")
 
 
 def _reason(error: SlipstreamError) -> str:
