@@ -38,7 +38,7 @@ class TemplateOrigin(StrEnum):
     PLAIN = "plain text"
 
 
-class _Refused(Exception):  # noqa: N818
+class _Refused(Exception):
     """The template called raise_exception."""
 
 
