@@ -285,9 +285,11 @@ def test_killed_at_random_moments_of_a_race_it_comes_back_every_time(engine: Eng
         job = engine.service.race(RAW, GenerationSettings(max_tokens=4000))
         time.sleep(0.037 * i)
         os.kill(engine.listener.of(Ready)[-1].pid, signal.SIGKILL)
-        assert engine.failure(job).kind == "WorkerDied"
         assert engine.listener.wait_for(WorkerLost, after=after).sentence
         engine.listener.wait_for(Loaded, after=after)
+        # A job that had not reached the dead worker yet goes to the next one.
+        engine.service.cancel(job)
+        assert engine.listener.wait_for_end(job)
     assert engine.race().first_difference is None
     assert len(psutil.Process().children()) == 2  # the worker and multiprocessing's resource tracker
 
