@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout
 
 from app import fonts, words
-from app.format import count, duration, ratio, share, tokens_per_s
+from app.format import NOTHING_YET, count, duration, ratio, share, tokens_per_s
 from app.widgets.figure import BigFigure, Figure
 from app.widgets.legend import Legend
 from app.widgets.parts import TintedButton, button, label, rule
@@ -100,7 +100,6 @@ class LanePane(QFrame):
         self._stack = QStackedLayout()
         self._stack.addWidget(lines)
         self._stack.addWidget(self.view)
-        self.view.setMinimumHeight(96)
         return self._stack
 
     def _pass_row(self) -> QHBoxLayout:
@@ -154,8 +153,8 @@ class LanePane(QFrame):
         self.speed.set_value(tokens_per_s(metrics.tokens_per_s))
         self.first_token.set_value(duration(metrics.ttft_s))
         self.per_token.set_value(duration(metrics.tpot_s))
-        self.tokens.set_value(str(metrics.n_tokens))
-        self.passes.set_value(str(metrics.rounds))
+        self.tokens.set_value(str(metrics.n_tokens) if metrics.n_tokens else NOTHING_YET)
+        self.passes.set_value(str(metrics.rounds) if metrics.rounds else NOTHING_YET)
         self.per_pass.set_value(ratio(metrics.mean_accepted_length))
         self.acceptance.set_value(share(metrics.acceptance_rate))
         self.positions.set_counts(metrics.accepted_by_position, metrics.drafted_by_position)

@@ -74,7 +74,7 @@ class TextBlock(QTextBrowser):
         cursor.mergeBlockFormat(form)
         for block, margin in ((self.document().firstBlock(), "top"), (self.document().lastBlock(), "bottom")):
             edge = block.blockFormat()
-            edge.setTopMargin(0) if margin == "top" else edge.setBottomMargin(0)
+            (edge.setTopMargin if margin == "top" else edge.setBottomMargin)(0)
             QTextCursor(block).setBlockFormat(edge)
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> Any:
