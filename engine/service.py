@@ -1,44 +1,37 @@
-"""The facade that the window and the command line share. Its work runs on the engine thread.
-
-This file fixes the contract; see `Service`.
-"""
+"""The facade that the window and the command line share. Its work runs on the engine thread."""
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable
 from typing import Protocol
 
-import msgspec
-
 from engine.models.bundle import Bundle
 from engine.speculation.settings import GenerationSettings
-from engine.worker.messages import Event, LoadSettings, Prompt
+from engine.worker.child import WorkerChild
+from engine.worker.messages import (
+    Cancel,
+    Generate,
+    ListDevices,
+    LoadBundle,
+    LoadSettings,
+    Prompt,
+    Race,
+    Unload,
+)
+from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
+from engine.worker.supervision import (
+    DEFAULT_SUPERVISION,
+    ServiceEvent,
+    SupervisionSettings,
+    WorkerAnswers,
+    WorkerLost,
+    WorkerSilent,
+)
+from engine.worker.supervisor import Supervisor
 
-
-class WorkerLost(msgspec.Struct, frozen=True, tag=True):
-    """The worker ended by itself. `job` is what it was doing (0: nothing); every waiting job has got its Failed already.
-
-    A new worker is being started and what was loaded is reloaded: Ready and Loaded (or Failed) follow.
-    """
-
-    job: int
-    sentence: str
-    remedy: str
-    detail: str
-
-
-class WorkerSilent(msgspec.Struct, frozen=True, tag=True):
-    """The worker has not answered for `silent_s` seconds; `end_worker` would end and restart it."""
-
-    job: int
-    silent_s: float
-
-
-class WorkerAnswers(msgspec.Struct, frozen=True, tag=True):
-    """A worker that was reported silent answers again."""
-
-
-ServiceEvent = Event | WorkerLost | WorkerSilent | WorkerAnswers
+__all__ = ["EngineService", "Service", "ServiceEvent", "WorkerAnswers", "WorkerLost", "WorkerSilent"]
 
 
 class EngineService(Protocol):
@@ -64,3 +57,72 @@ class EngineService(Protocol):
 
     def stop(self, timeout_s: float = 1.0) -> None:
         """End the worker and the engine thread; returns within `timeout_s`."""
+
+
+class Service:
+    """The engine thread with its worker. Every method may be called from any thread and returns at once.
+
+    Commands given before `start` are carried out after it. After `stop` they are dropped.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: SupervisionSettings = DEFAULT_SUPERVISION,
+        launch: Callable[[], WorkerChild] = WorkerChild,
+    ) -> None:
+        self._settings = settings
+        self._launch = launch
+        self._requests = RequestQueue()
+        self._job_ids = itertools.count(1)
+        self._thread: threading.Thread | None = None
+
+    def start(self, on_event: Callable[[ServiceEvent], None]) -> None:
+        supervisor = Supervisor(
+            self._requests, on_event, self._next_job, settings=self._settings, launch=self._launch
+        )
+        self._thread = threading.Thread(target=supervisor.run, name="engine", daemon=True)
+        self._thread.start()
+
+    def load(self, bundle: Bundle, settings: LoadSettings) -> int:
+        job = self._next_job()
+        self._requests.put(LoadBundle(job, bundle.target, bundle.drafter, settings))
+        return job
+
+    def unload(self) -> int:
+        job = self._next_job()
+        self._requests.put(Unload(job))
+        return job
+
+    def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> int:
+        job = self._next_job()
+        self._requests.put(Generate(job, prompt, settings, speculative))
+        return job
+
+    def race(self, prompt: Prompt, settings: GenerationSettings) -> int:
+        job = self._next_job()
+        self._requests.put(Race(job, prompt, settings))
+        return job
+
+    def list_devices(self) -> int:
+        job = self._next_job()
+        self._requests.put(ListDevices(job))
+        return job
+
+    def cancel(self, job: int) -> None:
+        self._requests.put(Cancel(job))
+
+    def end_worker(self) -> None:
+        self._requests.put(EndWorker())
+
+    def stop(self, timeout_s: float = 1.0) -> None:
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._requests.put(StopSupervision())
+        thread.join(timeout_s)
+        if not thread.is_alive():
+            self._requests.close()
+
+    def _next_job(self) -> int:
+        return next(self._job_ids)

@@ -1,0 +1,1 @@
+"""The command line: `slipstream …` for people and scripts, without a display."""

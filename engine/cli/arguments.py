@@ -1,0 +1,209 @@
+"""What can be typed after `slipstream`, and what it means."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.errors import BadOption
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
+from engine.speculation.settings import (
+    DEFAULT_DRAFT_LENGTH,
+    GenerationSettings,
+    SamplingSettings,
+    check_generation,
+)
+from engine.version import slipstream_version
+from engine.worker.messages import LoadSettings
+
+DEFAULT_CLI_MAX_TOKENS = 128
+_MAX_CONTEXT = 2**31 - 1
+_MAX_THREADS = 1024
+
+_EPILOG = """\
+exit codes:
+  0    it worked
+  1    it failed; a sentence on standard error says what and what can be done
+  2    wrong usage; nothing was loaded
+  130  stopped with Ctrl-C; with --json what there was is printed, as "cancelled"
+  141  whoever read the output went away
+  143  stopped with SIGTERM, as for Ctrl-C
+
+Without a command `slipstream` opens its window.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `compare` and `generate` do. `target` None: the starter model. Exactly one of the prompts is set."""
+
+    target: str | None
+    drafter: DrafterChoice
+    prompt: str | None
+    prompt_file: str | None
+    system: str | None
+    raw: bool
+    generation: GenerationSettings
+    load: LoadSettings
+    as_json: bool
+    verbose: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A command; `run` is set for `compare` and `generate`."""
+
+    command: str
+    as_json: bool = False
+    run: RunOptions | None = None
+
+
+def parse_arguments(argv: Sequence[str]) -> Arguments:
+    """Return what `argv` asks for.
+
+    Raises BadOption for a value out of range and SystemExit as argparse does: 2 for wrong usage, 0 after
+    --help and --version.
+    """
+    given = _parser().parse_args(argv)
+    if given.command in ("compare", "generate"):
+        return Arguments(given.command, given.json, _run_options(given))
+    return Arguments(given.command, getattr(given, "json", False))
+
+
+def parse_drafter(value: str) -> DrafterChoice:
+    """Return the drafter that "ngram", "none" or the path of a draft model names."""
+    if value == "ngram":
+        return NGRAM_DRAFTER
+    if value == "none":
+        return NO_DRAFTER
+    if not value:
+        raise BadOption("The drafter must be a file, “ngram” or “none”.")
+    return DrafterChoice(DrafterKind.MODEL, value)
+
+
+def _run_options(given: argparse.Namespace) -> RunOptions:
+    sampling = SamplingSettings(
+        temperature=given.temperature,
+        top_k=given.top_k,
+        top_p=given.top_p,
+        min_p=given.min_p,
+        repeat_penalty=given.repeat_penalty,
+        seed=given.seed,
+    )
+    generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
+    check_generation(generation)
+    _check_load(given)
+    if given.raw and given.system is not None:
+        raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
+    return RunOptions(
+        target=given.target,
+        drafter=parse_drafter(given.drafter),
+        prompt=given.prompt,
+        prompt_file=given.prompt_file,
+        system=given.system,
+        raw=given.raw,
+        generation=generation,
+        load=LoadSettings(given.context, given.threads, given.gpu_layers, not given.load_anyway),
+        as_json=given.json,
+        verbose=given.verbose,
+    )
+
+
+def _check_load(given: argparse.Namespace) -> None:
+    if given.target == "":
+        raise BadOption("The target must be the path of a GGUF file.")
+    if not 0 <= given.context <= _MAX_CONTEXT:
+        raise BadOption(f"The context must be between 1 and {_MAX_CONTEXT} tokens, or 0 for the model's own.")
+    if not 0 <= given.threads <= _MAX_THREADS:
+        raise BadOption(f"The number of threads must be between 1 and {_MAX_THREADS}, or 0 to choose for me.")
+    if not -1 <= given.gpu_layers <= _MAX_CONTEXT:
+        raise BadOption("The number of layers on the GPU must be 0 or more, or -1 for all.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="slipstream",
+        description="Local language models with speculative decoding, and what it buys.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"slipstream {slipstream_version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, summary in (
+        ("compare", "answer one prompt with and without speculation, and compare"),
+        ("generate", "answer one prompt"),
+    ):
+        _add_run_options(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
+    devices = commands.add_parser("devices", help="list what llama.cpp can compute on", allow_abbrev=False)
+    devices.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    commands.add_parser("doctor", help="check this installation and say what is wrong", allow_abbrev=False)
+    return parser
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    _add_model_options(parser)
+    _add_sampling_options(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    output.add_argument("--verbose", action="store_true", help="also print what llama.cpp reports")
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    models = parser.add_argument_group("models")
+    models.add_argument(
+        "--target", metavar="FILE", help="the model, a GGUF file (default: the starter model)"
+    )
+    models.add_argument(
+        "--drafter", metavar="FILE|ngram|none", default="ngram", help="what proposes tokens (default: ngram)"
+    )
+    models.add_argument(
+        "--context",
+        type=int,
+        metavar="N",
+        default=0,
+        help="tokens that fit (default: the model's own, at most 8192)",
+    )
+    models.add_argument("--threads", type=int, metavar="N", default=0, help="default: the number of cores")
+    models.add_argument(
+        "--gpu-layers", type=int, metavar="N", default=-1, help="layers on the GPU (default: -1, all)"
+    )
+    models.add_argument("--load-anyway", action="store_true", help="load even if memory seems too small")
+    asked = parser.add_argument_group("prompt")
+    prompt = asked.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", metavar="TEXT", help="what to answer")
+    prompt.add_argument(
+        "--prompt-file", metavar="F", help="the file with what to answer, - for standard input"
+    )
+    asked.add_argument("--system", metavar="TEXT", help="how to answer, as a system message")
+    asked.add_argument(
+        "--raw", action="store_true", help="send the prompt as it is, without the chat template"
+    )
+
+
+def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
+    defaults = SamplingSettings()
+    group = parser.add_argument_group("generation")
+    for flag, kind, default, text in (
+        ("--draft", int, DEFAULT_DRAFT_LENGTH, "tokens drafted per round, 0 to 16"),
+        ("--max-tokens", int, DEFAULT_CLI_MAX_TOKENS, "most tokens of the answer"),
+        ("--temperature", float, defaults.temperature, "0 always takes the most likely token"),
+        ("--top-k", int, defaults.top_k, "only the K most likely tokens, 0 for all"),
+        ("--top-p", float, defaults.top_p, "only the most likely tokens that make up P, 1 for all"),
+        ("--min-p", float, defaults.min_p, "only tokens at least P times as likely as the first, 0 for all"),
+        ("--repeat-penalty", float, defaults.repeat_penalty, "above 1 makes repetition less likely"),
+    ):
+        group.add_argument(
+            flag,
+            type=kind,
+            metavar=(kind is int and "N") or "X",
+            default=default,
+            help=f"{text} (default: {default})",
+        )
+    group.add_argument(
+        "--seed", type=int, metavar="S", help="the same seed gives the same answer (default: a new one)"
+    )
+    group.add_argument(
+        "--stop", metavar="TEXT", action="append", default=[], help="end at this text; may be repeated"
+    )

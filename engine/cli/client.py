@@ -1,0 +1,112 @@
+"""The command line's side of the engine: start it, give it one job at a time, listen, stop when told to."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from engine.errors import SlipstreamError
+from engine.service import EngineService, ServiceEvent, WorkerLost
+from engine.worker.messages import DevicesListed, Failed, Finished, Loaded, Unloaded
+
+_POLL_S = 0.2
+# A cancel takes effect within one pass of the target; after this long the worker is simply ended.
+_CANCEL_PATIENCE_S = 3.0
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """A signal asked to stop before there was anything to show."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    number: int
+
+
+class EngineClient:
+    """A context manager around a service. SIGINT and SIGTERM cancel the running job instead of ending the
+    process.
+
+    `interrupted_by` is the number of the signal that did so, else 0.
+    """
+
+    def __init__(self, service: EngineService) -> None:
+        self.interrupted_by = 0
+        self._service = service
+        self._events: queue.SimpleQueue[ServiceEvent | _Signal] = queue.SimpleQueue()
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers[number] = signal.signal(number, self._on_signal)
+        self._service.start(self._events.put)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._service.stop()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def run(self, submit: Callable[[EngineService], int]) -> Iterator[ServiceEvent]:
+        """Submit a job and yield events until its last one.
+
+        Raises SlipstreamError if it fails, Interrupted if a signal ended it without a result.
+        """
+        self._raise_if_interrupted()
+        job = submit(self._service)
+        deadline_s: float | None = None
+        while deadline_s is None or time.monotonic() < deadline_s:
+            event = self._next()
+            if isinstance(event, _Signal):
+                self.interrupted_by = event.number
+                self._service.cancel(job)
+                deadline_s = time.monotonic() + (0.0 if deadline_s is not None else _CANCEL_PATIENCE_S)
+            elif isinstance(event, Failed) and event.job == job:
+                self._raise_if_interrupted()
+                raise SlipstreamError(event.sentence, remedy=event.remedy, detail=event.detail)
+            elif event is not None:
+                yield event
+                if _ends(event, job):
+                    return
+
+    def wait_for_start(self) -> ServiceEvent:
+        """Return the first event: Ready, or WorkerLost."""
+        while True:
+            event = self._next()
+            if isinstance(event, _Signal):
+                raise Interrupted(event.number)
+            if event is not None:
+                return event
+
+    def _next(self) -> ServiceEvent | _Signal | None:
+        # Without a timeout Windows would not run signal handlers while we wait.
+        try:
+            return self._events.get(timeout=_POLL_S)
+        except queue.Empty:
+            return None
+
+    def _raise_if_interrupted(self) -> None:
+        if self.interrupted_by:
+            raise Interrupted(self.interrupted_by)
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self._events.put(_Signal(number))
+
+
+def _ends(event: ServiceEvent, job: int) -> bool:
+    return isinstance(event, (Finished, Loaded, Unloaded, DevicesListed)) and event.job == job
+
+
+def lost_error(event: WorkerLost) -> SlipstreamError:
+    return SlipstreamError(event.sentence, remedy=event.remedy, detail=event.detail)

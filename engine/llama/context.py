@@ -1,0 +1,280 @@
+"""A context: one cached sequence of tokens on a loaded model, extended, rewound and read row by row."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from llama_cpp import llama_cpp as api
+from numpy.typing import NDArray
+
+from engine.errors import Cancelled, ContextTooLarge, DecodeFailed, PreconditionFailed, PromptTooLong
+from engine.llama.batch import SEQUENCE, TokenBatch
+from engine.llama.cancel import CancelFlag, abort_callback_address
+from engine.llama.library import find_symbol
+from engine.llama.load_errors import context_error
+from engine.llama.model import Model
+from engine.speculation.protocols import Logits
+from engine.speculation.settings import MAX_DRAFT_LENGTH
+
+MAX_DEFAULT_CTX: Final = 8192
+_ABORTED: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How a context is made. `n_ctx` 0: the model's own, at most 8192 tokens.
+
+    `max_rows` rows of logits a pass: llama.cpp reserves its compute buffer for that many rows of the whole
+    vocabulary. `n_threads` is used for one token and for many alike. `n_batch` bounds a pass, and with it the
+    wait for a cancel on devices that cannot be interrupted.
+    """
+
+    n_ctx: int = 0
+    n_threads: int = 4
+    max_rows: int = MAX_DRAFT_LENGTH + 1
+    n_batch: int = 512
+    offload_kqv: bool = True
+
+    def resolved_n_ctx(self, n_ctx_train: int) -> int:
+        return self.n_ctx or min(n_ctx_train or MAX_DEFAULT_CTX, MAX_DEFAULT_CTX)
+
+
+def context_params(settings: ContextSettings, n_ctx: int) -> Any:
+    """Return llama_context_params.
+
+    The memory forecast uses the same ones, so that it counts what is made later.
+    """
+    params = api.llama_context_default_params()
+    params.n_ctx = n_ctx
+    params.n_batch = params.n_ubatch = settings.n_batch
+    params.n_seq_max = 1
+    # The default reserves n_batch rows of logits: 300 MiB instead of 40 for a vocabulary of 150,000.
+    params.n_outputs_max = settings.max_rows
+    params.n_outputs_max_per_seq = settings.max_rows
+    params.n_threads = params.n_threads_batch = settings.n_threads
+    params.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_AUTO
+    # The default is true (src/llama-context.cpp) although llama.cpp's own tools use false: 5 times the cache.
+    params.swa_full = False
+    params.offload_kqv = settings.offload_kqv
+    params.no_perf = True
+    return params
+
+
+class Context:
+    """A CausalModel and Target (engine/speculation/protocols.py) over llama.cpp.
+
+    Not thread-safe, but for its CancelFlag.
+    """
+
+    def __init__(self, model: Model, settings: ContextSettings, cancel: CancelFlag | None = None) -> None:
+        """Make a context; raises LoadFailed, ContextTooLarge if the model cannot look back that far."""
+        self.model = model
+        self.cancel = cancel or CancelFlag()
+        n_ctx = settings.resolved_n_ctx(model.n_ctx_train)
+        _check_settings(settings, n_ctx, model)
+        params = context_params(settings, n_ctx)
+        params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
+        params.abort_callback_data = self.cancel.callback_data
+        with model.library.log.recording() as record:
+            self._pointer: Any = api.llama_init_from_model(model.pointer, params)
+        if not self._pointer:
+            raise context_error(n_ctx, record)
+        self.uses_flash_attention = bool(record.find("Flash Attention enabled"))
+        self._memory = api.llama_get_memory(self._pointer)
+        self.n_ctx = int(api.llama_n_ctx(self._pointer))
+        self.n_batch = int(api.llama_n_batch(self._pointer))
+        self.max_rows = settings.max_rows
+        self.n_vocab = model.n_vocab
+        self._cached: list[int] = []
+        self._n_rows = 0
+        self._batch = TokenBatch(self.n_batch, self.n_ctx)
+        self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
+        self._rows_address = 0
+        self._rows: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        model.add_dependent(self)
+
+    @property
+    def cached(self) -> Sequence[int]:
+        return self._cached
+
+    @property
+    def pointer(self) -> Any:
+        """Return llama.cpp's handle; raises PreconditionFailed once the context is closed."""
+        if self._pointer is None:
+            raise PreconditionFailed("The context is closed.")
+        return self._pointer
+
+    def is_end_of_answer(self, token: int) -> bool:
+        return self.model.vocabulary.is_end_of_answer(token)
+
+    # ----------------------------------------------------------------------------------------- evaluating
+
+    def extend(self, tokens: Sequence[int], n_rows: int) -> None:
+        """Evaluate `tokens` after the cached ones and keep logits of the last `n_rows`; see CausalModel.
+
+        Returns when the pass is complete, on a GPU too. Raises Cancelled, DecodeFailed, PromptTooLong or
+        PreconditionFailed; the cache then holds what it held before. Only a model with a running state
+        (`Model.restarts_on_rewind`) cannot go back from a pass that was broken off: its cache is then empty.
+        """
+        count = len(tokens)
+        first = len(self._cached)
+        self._check_pass(tokens, count, first, n_rows)
+        if count == 1:
+            self._batch.fill_one(tokens[0], first, n_rows == 1)
+        else:
+            self._batch.fill(tokens, first, n_rows)
+        self._n_rows = 0
+        code = api.llama_decode(self._pointer, self._batch.raw)
+        if code == 0:
+            # On a GPU a pass has only been queued; times would be those of the next call otherwise.
+            api.llama_synchronize(self._pointer)
+        else:
+            self._undo(first, code)
+        self._cached.extend(tokens)
+        self._n_rows = n_rows
+
+    def _check_pass(self, tokens: Sequence[int], count: int, first: int, n_rows: int) -> None:
+        """Refuse whatever llama.cpp would assert on or answer with a bare -1."""
+        if self._pointer is None:
+            raise PreconditionFailed("The context is closed.")
+        if self.cancel.is_set:
+            raise Cancelled("The work was stopped.")
+        if not 1 <= count <= self.n_batch:
+            raise PreconditionFailed(f"A pass takes 1 to {self.n_batch} tokens, not {count}.")
+        if first + count > self.n_ctx:
+            raise PromptTooLong(
+                f"{first + count} tokens do not fit the context of {self.n_ctx}.",
+                remedy="Shorten the text, or choose a longer context.",
+            )
+        if not 0 <= n_rows <= min(count, self.max_rows):
+            raise PreconditionFailed(
+                f"A pass over {count} tokens gives up to {self.max_rows} rows, not {n_rows}."
+            )
+        lowest, highest = (tokens[0], tokens[0]) if count == 1 else (min(tokens), max(tokens))
+        if lowest < 0 or highest >= self.n_vocab:
+            raise PreconditionFailed(
+                f"Tokens {lowest} to {highest} are outside the vocabulary of {self.n_vocab}."
+            )
+
+    def _undo(self, n_tokens: int, code: int) -> None:
+        """Take a failed pass back out of the cache and raise what happened."""
+        if not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+            self.clear()
+        if code == _ABORTED:
+            raise Cancelled("The work was stopped.")
+        raise DecodeFailed(
+            "llama.cpp could not evaluate the text.",
+            remedy="If this happens again, choose a shorter context or fewer layers on the GPU.",
+            detail=f"llama_decode returned {code}",
+        )
+
+    def logits(self, row: int) -> Logits:
+        """Return a view of row `row` of the last pass: shape (n_vocab,), float32, overwritten by the next
+        pass.
+        """
+        if not 0 <= row < self._n_rows or self._get_logits is None:
+            raise PreconditionFailed(f"The last pass kept {self._n_rows} rows; row {row} is not among them.")
+        address = self._get_logits(self._pointer)
+        if address != self._rows_address:
+            size = self.max_rows * self.n_vocab
+            floats = (ctypes.c_float * size).from_address(address)
+            self._rows = np.ctypeslib.as_array(floats).reshape(self.max_rows, self.n_vocab)
+            self._rows_address = address
+        kept: Logits = self._rows[row]
+        return kept
+
+    # ------------------------------------------------------------------------------------------ forgetting
+
+    def rewind(self, n_tokens: int) -> None:
+        """Forget all but the first `n_tokens` cached tokens.
+
+        Where llama.cpp cannot go back that far (a running state; a sliding window whose older cells are gone)
+        the kept tokens are evaluated again, which costs their prefill. Raises Cancelled then, with fewer
+        tokens cached.
+        """
+        count = len(self._cached)
+        if not 0 <= n_tokens <= count:
+            raise PreconditionFailed(f"{count} tokens are cached; {n_tokens} of them cannot be kept.")
+        if n_tokens == count:
+            return
+        self._n_rows = 0
+        if n_tokens == 0:
+            self.clear()
+        elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+            del self._cached[n_tokens:]
+        else:
+            self._evaluate_again(self._cached[:n_tokens])
+
+    def _reaches_back(self, n_tokens: int) -> bool:
+        """Whether every cell that the token after the first `n_tokens` looks at is still there.
+
+        A sliding-window cache reuses cells that left the window. llama.cpp guarantees that all positions from
+        seq_pos_min on are present (llama.h), and removes the rest without a word
+        (src/llama-kv-cache-iswa.cpp, seq_rm).
+        """
+        if self.model.n_swa == 0:
+            return True
+        oldest: int = api.llama_memory_seq_pos_min(self._memory, SEQUENCE)
+        return oldest <= max(0, n_tokens - self.model.n_swa)
+
+    def _evaluate_again(self, tokens: list[int]) -> None:
+        self.clear()
+        for start in range(0, len(tokens), self.n_batch):
+            self.extend(tokens[start : start + self.n_batch], 0)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        api.llama_memory_clear(api.llama_get_memory(self.pointer), False)
+        self._cached.clear()
+        self._n_rows = 0
+
+    def warm_up(self) -> None:
+        """Touch the weights and reserve every buffer with two short passes; the cache must be empty.
+
+        llama.cpp grows its buffer of logits with the rows asked for: after this it never moves.
+        """
+        if self._cached:
+            raise PreconditionFailed("Only an empty context can be warmed up.")
+        token = self.model.vocabulary.bos or 0
+        self.extend([token], 1)
+        self.extend([token] * min(self.max_rows + 1, self.n_batch), self.max_rows)
+        self.clear()
+
+    def close(self) -> None:
+        """Free the context; does nothing the second time. Rows that `logits` returned are gone."""
+        if self._pointer is not None:
+            self.model.remove_dependent(self)
+            api.llama_free(self._pointer)
+            self._pointer = None
+            self._n_rows = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def refuse_beyond_model(n_ctx: int, n_ctx_train: int) -> None:
+    """Raise ContextTooLarge if a model trained for `n_ctx_train` tokens cannot look back `n_ctx`.
+
+    0 is not known.
+    """
+    if n_ctx > n_ctx_train > 0:
+        raise ContextTooLarge(
+            f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
+            remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
+        )
+
+
+def _check_settings(settings: ContextSettings, n_ctx: int, model: Model) -> None:
+    refuse_beyond_model(n_ctx, model.n_ctx_train)
+    if n_ctx < 1 or settings.n_threads < 1 or not 1 <= settings.max_rows <= settings.n_batch:
+        raise PreconditionFailed(f"A context cannot be made with {settings}.")

@@ -1,0 +1,68 @@
+"""Turning what llama.cpp logged about a failed load into a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from engine.errors import LoadFailed, NotAModelFile, SlipstreamError, UnknownArchitecture
+from engine.llama.log import LogRecord
+
+_ARCHITECTURE: Final = re.compile(r"unknown model architecture: '([^']*)'")
+_NO_MEMORY: Final = re.compile(
+    r"failed to allocate|unable to allocate|out of memory|cannot allocate|bad_alloc", re.IGNORECASE
+)
+_CUT_SHORT: Final = re.compile(
+    r"not within the file bounds|corrupted or incomplete|file is truncated|unexpectedly reached end of file"
+)
+_DAMAGED: Final = re.compile(
+    r"missing tensor|wrong shape|key not found in model|wrong number of tensors|invalid gguf|duplicated"
+)
+
+
+def load_error(name: str, record: LogRecord) -> SlipstreamError:
+    """Return the error for a model file called `name` whose load failed while `record` was kept."""
+    log = "\n".join(line.text for line in record.lines)
+    detail = record.trouble
+    match = _ARCHITECTURE.search(log)
+    if match is not None:
+        return UnknownArchitecture(
+            f"“{name}” has the architecture “{match[1]}”, which this llama.cpp does not know.",
+            remedy="Update Slipstream, or choose another model.",
+            detail=detail,
+        )
+    if _CUT_SHORT.search(log):
+        return NotAModelFile(
+            f"“{name}” is cut short: some of its weights are not there.",
+            remedy="Download it again.",
+            detail=detail,
+        )
+    if _NO_MEMORY.search(log):
+        return LoadFailed(
+            f"There is not enough memory to load “{name}”.",
+            remedy="Close other programs, or choose a smaller model or quantisation.",
+            detail=detail,
+        )
+    if _DAMAGED.search(log):
+        return NotAModelFile(
+            f"“{name}” does not hold what a model of its kind needs.",
+            remedy="Download it again, or choose another conversion of this model.",
+            detail=detail,
+        )
+    return LoadFailed(
+        f"llama.cpp could not load “{name}”.",
+        remedy="The details say what llama.cpp reported.",
+        detail=detail,
+    )
+
+
+def context_error(n_ctx: int, record: LogRecord) -> LoadFailed:
+    """Return the error for a context of `n_ctx` tokens that llama.cpp did not make."""
+    detail = record.trouble
+    if _NO_MEMORY.search("\n".join(line.text for line in record.lines)):
+        return LoadFailed(
+            f"There is not enough memory for a context of {n_ctx} tokens.",
+            remedy="Choose a shorter context, or close other programs.",
+            detail=detail,
+        )
+    return LoadFailed("llama.cpp could not make a context for this model.", detail=detail)

@@ -1,0 +1,143 @@
+"""A loaded model's vocabulary: text to tokens, tokens to bytes, and whether two of them are the same."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any, Final
+
+from llama_cpp import llama_cpp as api
+
+from engine.errors import PreconditionFailed, VocabularyMismatch
+
+# common/speculative.cpp: SPEC_VOCAB_MAX_SIZE_DIFFERENCE and SPEC_VOCAB_CHECK_START_TOKEN_ID.
+MAX_SIZE_DIFFERENCE: Final = 128
+FIRST_COMPARED_TOKEN: Final = 5
+
+_TYPE_NAMES: Final = {0: "none", 1: "SPM", 2: "BPE", 3: "WPM", 4: "UGM", 5: "RWKV", 6: "PLaMo-2"}
+
+
+class Vocabulary:
+    """The tokens of one loaded model; usable only while the model is open."""
+
+    def __init__(self, pointer: Any) -> None:
+        self._pointer = pointer
+        self.n_tokens = int(api.llama_vocab_n_tokens(pointer))
+        self.type_name = _TYPE_NAMES.get(api.llama_vocab_type(pointer), "unknown")
+        self.adds_bos = bool(api.llama_vocab_get_add_bos(pointer))
+        self.adds_eos = bool(api.llama_vocab_get_add_eos(pointer))
+        self.bos = _token_or_none(api.llama_vocab_bos(pointer))
+        self.eos = _token_or_none(api.llama_vocab_eos(pointer))
+        self._piece_buffer = ctypes.create_string_buffer(256)
+
+    def tokenize(self, text: str, *, add_special: bool = True, parse_special: bool = False) -> list[int]:
+        """Return the tokens of `text`.
+
+        `add_special`: put BOS and EOS where the model wants them. `parse_special`: read "<|im_end|>" and the
+        like as the control tokens that they name, which only a chat template's own text may do.
+        """
+        data = text.encode("utf-8", errors="replace")
+        capacity = len(data) + 8
+        tokens = (api.llama_token * capacity)()
+        count = api.llama_tokenize(
+            self._pointer, data, len(data), tokens, capacity, add_special, parse_special
+        )
+        if count < 0:
+            capacity = -count
+            tokens = (api.llama_token * capacity)()
+            count = api.llama_tokenize(
+                self._pointer, data, len(data), tokens, capacity, add_special, parse_special
+            )
+        return list(tokens[:count])
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """Return the bytes of `token`, which may be a part of a character.
+
+        B"" for control tokens unless `special`.
+        """
+        self._check(token)
+        buffer = self._piece_buffer
+        count = api.llama_token_to_piece(self._pointer, token, buffer, len(buffer), 0, special)
+        if count < 0:
+            self._piece_buffer = buffer = ctypes.create_string_buffer(-count)
+            count = api.llama_token_to_piece(self._pointer, token, buffer, len(buffer), 0, special)
+        return buffer.raw[: max(count, 0)]
+
+    def text(self, token: int) -> bytes:
+        """Return how the vocabulary itself writes `token` ("Ġthe", "<|im_end|>")."""
+        self._check(token)
+        return bytes(api.llama_vocab_get_text(self._pointer, token) or b"")
+
+    def texts(self, stop: int) -> list[bytes]:
+        """Return `text` of every token below `stop`."""
+        self._check(stop - 1)
+        return list(map(api.llama_vocab_get_text, repeat(self._pointer, stop), range(stop)))
+
+    def is_end_of_answer(self, token: int) -> bool:
+        """Whether the model ends its answer with `token` (EOS, EOT and the like)."""
+        return bool(api.llama_vocab_is_eog(self._pointer, token))
+
+    def suppressed(self) -> tuple[int, ...]:
+        """Return the tokens that this model must never produce (tokenizer.ggml.suppress_tokens)."""
+        count = ctypes.c_int32(0)
+        tokens = api.llama_vocab_get_suppress_tokens(self._pointer, ctypes.byref(count))
+        return tuple(tokens[: count.value]) if tokens else ()
+
+    def _check(self, token: int) -> None:
+        # llama.cpp looks tokens up with vector::at, whose exception would end the process.
+        if not 0 <= token < self.n_tokens:
+            raise PreconditionFailed(
+                f"Token {token} is outside this model's vocabulary of {self.n_tokens} tokens."
+            )
+
+
+def _token_or_none(token: int) -> int | None:
+    return token if token >= 0 else None
+
+
+def find_mismatch(target: Vocabulary, drafter: Vocabulary) -> str | None:
+    """Return why `drafter` cannot draft for `target`, in words; None if it can.
+
+    The rules are llama.cpp's (common/speculative.cpp, common_speculative_are_compatible).
+    """
+    if target.type_name != drafter.type_name:
+        return f"the vocabularies are of different types: {target.type_name} and {drafter.type_name}"
+    for name, target_end, drafter_end in (
+        ("begins", (target.adds_bos, target.bos), (drafter.adds_bos, drafter.bos)),
+        ("ends", (target.adds_eos, target.eos), (drafter.adds_eos, drafter.eos)),
+    ):
+        if target_end[0] != drafter_end[0] or (target_end[0] and target_end[1] != drafter_end[1]):
+            return f"the target {name} a text with {_end(*target_end)}, the drafter with {_end(*drafter_end)}"
+    if abs(target.n_tokens - drafter.n_tokens) > MAX_SIZE_DIFFERENCE:
+        return f"vocabulary sizes differ: {target.n_tokens} and {drafter.n_tokens} tokens"
+    common = min(target.n_tokens, drafter.n_tokens)
+    token = _first_difference(target.texts(common), drafter.texts(common))
+    if token is None:
+        return None
+    texts = _quoted(target.text(token)), _quoted(drafter.text(token))
+    return f"token {token} is {texts[0]} in the target and {texts[1]} in the drafter"
+
+
+def require_match(target: Vocabulary, drafter: Vocabulary) -> None:
+    """Raise VocabularyMismatch with the reason if `drafter` cannot draft for `target`."""
+    reason = find_mismatch(target, drafter)
+    if reason is not None:
+        raise VocabularyMismatch(
+            f"This drafter does not fit the target: {reason}.",
+            remedy="Choose a small model of the same family, or n-gram lookup, which fits every target.",
+        )
+
+
+def _first_difference(first: Sequence[bytes], second: Sequence[bytes]) -> int | None:
+    if first[FIRST_COMPARED_TOKEN:] == second[FIRST_COMPARED_TOKEN:]:
+        return None
+    return next(i for i in range(FIRST_COMPARED_TOKEN, len(first)) if first[i] != second[i])
+
+
+def _end(added: bool, token: int | None) -> str:
+    return f"token {token}" if added else "no token"
+
+
+def _quoted(text: bytes) -> str:
+    return f"“{text.decode('utf-8', errors='replace')}”"

@@ -1,0 +1,146 @@
+"""What a GGUF is: a target, a drafter of which kind, a projector...
+
+Its header decides, its name never does.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from engine.models.gguf_header import GgufHeader
+
+
+class FileKind(StrEnum):
+    """What a GGUF file can be used as."""
+
+    TARGET = "target"
+    TARGET_WITH_MTP = "target-with-mtp"
+    MTP_SIDECAR = "mtp-sidecar"
+    GEMMA4_ASSISTANT = "gemma4-assistant"
+    EAGLE3 = "eagle3"
+    DFLASH = "dflash"
+    DSPARK = "dspark"
+    PROJECTOR = "projector"
+    ADAPTER = "adapter"
+    IMATRIX = "imatrix"
+    SHARD = "shard"
+    EMBEDDING = "embedding"
+    VOCABULARY = "vocabulary"
+
+    @property
+    def phrase(self) -> str:
+        """Return what to call it in front of a person: "an image projector"."""
+        return _PHRASES[self]
+
+    @property
+    def place(self) -> str:
+        """Return a sentence about where such a file belongs."""
+        return _PLACES[self]
+
+    @property
+    def can_answer(self) -> bool:
+        """Whether it is a whole language model: a target, and a draft model too."""
+        return self in (FileKind.TARGET, FileKind.TARGET_WITH_MTP)
+
+    @property
+    def is_drafter_only(self) -> bool:
+        """Whether it drafts for the one target it was made for and does nothing alone."""
+        return self in _HEADS
+
+
+_HEADS: Final = frozenset(
+    {FileKind.MTP_SIDECAR, FileKind.GEMMA4_ASSISTANT, FileKind.EAGLE3, FileKind.DFLASH, FileKind.DSPARK}
+)
+
+_PHRASES: Final[dict[FileKind, str]] = {
+    FileKind.TARGET: "a language model",
+    FileKind.TARGET_WITH_MTP: "a language model with an MTP head",
+    FileKind.MTP_SIDECAR: "an MTP drafter",
+    FileKind.GEMMA4_ASSISTANT: "a Gemma 4 assistant drafter",
+    FileKind.EAGLE3: "an EAGLE-3 drafter",
+    FileKind.DFLASH: "a DFlash drafter",
+    FileKind.DSPARK: "a DSpark drafter",
+    FileKind.PROJECTOR: "an image or audio projector",
+    FileKind.ADAPTER: "a LoRA adapter",
+    FileKind.IMATRIX: "an importance matrix",
+    FileKind.SHARD: "a later part of a model in several files",
+    FileKind.EMBEDDING: "an embedding model",
+    FileKind.VOCABULARY: "a vocabulary without weights",
+}
+
+_BESIDE_ITS_TARGET = (
+    "It belongs beside the model that it was trained for. Choose that model, and this file as its drafter."
+)
+_PLACES: Final[dict[FileKind, str]] = {
+    FileKind.TARGET: "Choose it as the model.",
+    FileKind.TARGET_WITH_MTP: "Choose it as the model.",
+    FileKind.MTP_SIDECAR: _BESIDE_ITS_TARGET,
+    FileKind.GEMMA4_ASSISTANT: _BESIDE_ITS_TARGET,
+    FileKind.EAGLE3: _BESIDE_ITS_TARGET,
+    FileKind.DFLASH: _BESIDE_ITS_TARGET,
+    FileKind.DSPARK: _BESIDE_ITS_TARGET,
+    FileKind.PROJECTOR: "It belongs beside a model that sees or hears. Choose the larger file next to it.",
+    FileKind.ADAPTER: "It changes another model. Choose the model that it was made from.",
+    FileKind.IMATRIX: "It is only used to quantise a model. Choose the model itself.",
+    FileKind.SHARD: "Choose the first part: its name contains “-00001-of-”.",
+    FileKind.EMBEDDING: "It turns text into numbers and cannot write. Choose a chat model.",
+    FileKind.VOCABULARY: "It holds no weights. Choose the model itself.",
+}
+
+_BY_GENERAL_TYPE: Final = {
+    "mmproj": FileKind.PROJECTOR,
+    "projector": FileKind.PROJECTOR,
+    "adapter": FileKind.ADAPTER,
+    "imatrix": FileKind.IMATRIX,
+}
+_BY_ARCHITECTURE: Final = {
+    "clip": FileKind.PROJECTOR,
+    "mmproj": FileKind.PROJECTOR,
+    "gemma4-assistant": FileKind.GEMMA4_ASSISTANT,
+    "eagle3": FileKind.EAGLE3,
+    "dflash": FileKind.DFLASH,
+}
+# Encoders of src/llama-arch.cpp: they have no decoder that could write an answer.
+_ENCODERS: Final = frozenset(
+    {
+        "bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3",
+        "eurobert", "gemma-embedding", "t5encoder", "wavtokenizer-dec",
+    }
+)  # fmt: skip
+
+
+def classify(header: GgufHeader) -> FileKind:
+    """Return what the file with this header is (rules: common/speculative.cpp,
+    common_speculative_types_from_gguf).
+    """
+    by_type = _BY_GENERAL_TYPE.get(header.text("general.type"))
+    if by_type is not None:
+        return by_type
+    if "imatrix.datasets" in header.metadata or "imatrix.chunk_count" in header.metadata:
+        return FileKind.IMATRIX
+    if header.number("split.count") > 1 and header.number("split.no") > 0:
+        return FileKind.SHARD
+    architecture = header.architecture
+    if architecture in _ENCODERS:
+        return FileKind.EMBEDDING
+    by_architecture = _BY_ARCHITECTURE.get(architecture)
+    if by_architecture is FileKind.DFLASH and "markov_w1.weight" in header.tensor_names:
+        return FileKind.DSPARK
+    if by_architecture is not None:
+        return by_architecture
+    if not header.tensors:
+        return FileKind.VOCABULARY
+    return _classify_mtp(header)
+
+
+def _classify_mtp(header: GgufHeader) -> FileKind:
+    names = header.tensor_names
+    if header.number(f"{header.architecture}.nextn_predict_layers") <= 0:
+        return FileKind.TARGET
+    if header.number("split.count") > 1:
+        return FileKind.TARGET_WITH_MTP  # the head is in the last part, which is not this one
+    last_block = header.number(f"{header.architecture}.block_count") - 1
+    if f"blk.{last_block}.nextn.eh_proj.weight" not in names:
+        return FileKind.TARGET
+    return FileKind.TARGET_WITH_MTP if "blk.0.attn_norm.weight" in names else FileKind.MTP_SIDECAR

@@ -1,0 +1,121 @@
+"""Drafting without a model: what followed the last few tokens when they appeared before, in prompt or answer.
+
+Prompt lookup (Saxena 2023; llama.cpp's common/ngram-map.cpp is the same idea), with the longest match first
+and the most recent one among equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.speculation.cache import common_prefix
+from engine.speculation.protocols import Draft, Sampler
+from engine.speculation.round import DraftSource
+
+
+@dataclass(frozen=True, slots=True)
+class NgramSettings:
+    """A match has at least `min_match` tokens, more than `max_match` count for nothing, and at most
+    `max_candidates` earlier places are looked at, the most recent first: this bounds the cost of a
+    draft."""
+
+    min_match: int = 3
+    max_match: int = 16
+    max_candidates: int = 64
+
+
+class NgramDrafter:
+    """Proposes the continuation of the longest earlier match of the end of the history: point masses, no
+    weights."""
+
+    def __init__(self, settings: NgramSettings | None = None) -> None:
+        self._settings = settings or NgramSettings()
+        self._index = NgramIndex(self._settings.min_match)
+
+    @property
+    def source(self) -> DraftSource:
+        return DraftSource.NGRAM
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """Keep what the index shares with `prompt`, so that a conversation's next turn indexes only what is
+        new."""
+        self._index.truncate(common_prefix(self._index.tokens, prompt))
+        self._index.extend(prompt)
+
+    def observe(self, tokens: Sequence[int], first_position: int) -> None:
+        """An n-gram drafter reads nothing of the target."""
+
+    def draft(self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator) -> Draft:
+        self._index.extend(history)
+        start = self._index.longest_match(self._settings.max_match, self._settings.max_candidates)
+        if start is None:
+            return Draft()
+        # Going on over the end of the history into the draft itself repeats a repetition.
+        tokens = self._index.tokens[start : start + n_max]
+        for i in range(n_max - len(tokens)):
+            tokens.append(tokens[i])
+        return Draft(tuple(tokens), DraftSource.NGRAM)
+
+
+class NgramIndex:
+    """Where each run of `n` tokens was, newest first, as chains through the sequence (the hash chains of
+    LZ77).
+
+    Adding a token and taking the last one back both take constant time, so that neither a round's cost nor
+    an edit's grows with the context.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.tokens: list[int] = []
+        self._n = n
+        self._newest: dict[tuple[int, ...], int] = {}
+        self._older: list[int] = []
+        """For each position, where the run that ends there ended last time; -1: never."""
+
+    def extend(self, history: Sequence[int]) -> None:
+        """Add what `history` has after the indexed tokens; the indexed ones must be its beginning."""
+        for i in range(len(self.tokens), len(history)):
+            self.tokens.append(history[i])
+            run = self._run(i)
+            self._older.append(self._newest.get(run, -1))
+            self._newest[run] = i
+
+    def truncate(self, n_tokens: int) -> None:
+        """Forget all but the first `n_tokens` tokens."""
+        for i in range(len(self.tokens) - 1, n_tokens - 1, -1):
+            run, older = self._run(i), self._older.pop()
+            if older < 0:
+                del self._newest[run]
+            else:
+                self._newest[run] = older
+            self.tokens.pop()
+
+    def longest_match(self, max_match: int, max_candidates: int) -> int | None:
+        """Return the position after the longest earlier match of the last tokens, the most recent of
+        equals."""
+        last = len(self.tokens) - 1
+        if last < self._n:
+            return None
+        best, best_length = -1, self._n - 1
+        end = self._older[last]
+        for _ in range(max_candidates):
+            if end < self._n - 1 or best_length >= max_match:
+                break
+            length = self._match_length(end, last, max_match)
+            if length > best_length:
+                best, best_length = end, length
+            end = self._older[end]
+        return best + 1 if best >= 0 else None
+
+    def _match_length(self, end: int, last: int, max_match: int) -> int:
+        tokens, n = self.tokens, 0
+        while n < max_match and n <= end and tokens[end - n] == tokens[last - n]:
+            n += 1
+        return n
+
+    def _run(self, i: int) -> tuple[int, ...]:
+        # The first positions end shorter runs, which match nothing longer.
+        return tuple(self.tokens[max(0, i + 1 - self._n) : i + 1])

@@ -1,0 +1,129 @@
+"""Answering a prompt with what is loaded: one lane, or two that race."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from engine.chat.answer_text import AnswerText
+from engine.errors import Cancelled
+from engine.llama.context import Context
+from engine.llama.sampler import ChainSampler
+from engine.measure.difference import first_difference, logit_gap
+from engine.measure.race import race
+from engine.speculation.cache import n_reusable
+from engine.speculation.draft_length import FixedLength
+from engine.speculation.loop import decode_rounds
+from engine.speculation.protocols import Drafter
+from engine.speculation.round import FinishReason, Round
+from engine.speculation.settings import GenerationSettings
+from engine.worker.loading import LoadedBundle
+from engine.worker.messages import (
+    PLAIN_LANE,
+    SPECULATIVE_LANE,
+    Event,
+    FirstDifference,
+    LaneFinished,
+    RoundDone,
+    Started,
+)
+
+Emit = Callable[[Event], None]
+
+
+def answer(
+    bundle: LoadedBundle,
+    job: int,
+    prompt: list[int],
+    settings: GenerationSettings,
+    *,
+    speculative: bool,
+    emit: Emit,
+) -> None:
+    """Answer `prompt` in the conversation's context, whose cache is reused; ends with LaneFinished.
+
+    Raises EmptyPrompt, PromptTooLong and DecodeFailed; a cancel is not an error here.
+    """
+    seed = settings.sampling.seed or 0
+    emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
+    lane = SPECULATIVE_LANE if speculative else PLAIN_LANE
+    text = AnswerText(bundle.target.vocabulary.piece, settings.stop)
+    drafter = bundle.drafter if speculative else None
+    rounds = _rounds(bundle, bundle.context, prompt, settings, drafter, text)
+    _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
+
+
+def compare(
+    bundle: LoadedBundle, job: int, prompt: list[int], settings: GenerationSettings, *, emit: Emit
+) -> FirstDifference | None:
+    """Race two lanes from empty caches; return where they part if decoding is greedy. Errors as for `answer`."""
+    plain = bundle.plain_context()
+    bundle.forget()
+    emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
+    texts = {
+        lane: AnswerText(bundle.target.vocabulary.piece, settings.stop)
+        for lane in (PLAIN_LANE, SPECULATIVE_LANE)
+    }
+    rounds = (
+        _rounds(bundle, plain, prompt, settings, None, texts[PLAIN_LANE]),
+        _rounds(bundle, bundle.context, prompt, settings, bundle.drafter, texts[SPECULATIVE_LANE]),
+    )
+    tokens = _report(job, texts, race(rounds), emit)
+    if not settings.sampling.is_greedy:
+        return None
+    # What was cancelled was the race; where the lanes parted before is still worth one pass.
+    bundle.cancel.clear()
+    return _parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])
+
+
+def _rounds(
+    bundle: LoadedBundle,
+    context: Context,
+    prompt: list[int],
+    settings: GenerationSettings,
+    drafter: Drafter | None,
+    text: AnswerText,
+) -> Iterator[Round]:
+    return decode_rounds(
+        context,
+        prompt,
+        sampler=ChainSampler(bundle.target.vocabulary, settings.sampling),
+        drafter=drafter,
+        length=FixedLength(settings.draft_length),
+        text=text,
+        max_tokens=settings.max_tokens,
+        rng=np.random.default_rng(settings.sampling.seed),
+    )
+
+
+def _report(
+    job: int, texts: dict[int, AnswerText], rounds: Iterator[tuple[int, Round]], emit: Emit
+) -> dict[int, list[int]]:
+    """Emit every round as it comes and the end of every lane; return the tokens of each lane."""
+    tokens: dict[int, list[int]] = {lane: [] for lane in texts}
+    running = set(texts)
+    try:
+        for lane, done in rounds:
+            tokens[lane] += done.tokens
+            emit(RoundDone(job, lane, done))
+            if done.finish_reason is not None:
+                running.discard(lane)
+                emit(LaneFinished(job, lane, done.finish_reason))
+    except Cancelled:
+        for lane in sorted(running):
+            emit(LaneFinished(job, lane, FinishReason.CANCELLED, texts[lane].flush()))
+    return tokens
+
+
+def _parting(
+    context: Context, prompt: list[int], plain: list[int], speculative: list[int]
+) -> FirstDifference | None:
+    index = first_difference(plain, speculative)
+    if index is None:
+        return None
+    try:
+        gap = logit_gap(context, prompt, plain[:index], plain[index], speculative[index])
+    except Cancelled:
+        return None
+    return FirstDifference(index, plain[index], speculative[index], gap.gap, gap.relative)

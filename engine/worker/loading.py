@@ -1,0 +1,177 @@
+"""Loading a bundle: the target, its drafter and a context for each, checked before anything large happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.errors import Cancelled
+from engine.llama.cancel import CancelFlag
+from engine.llama.context import Context, ContextSettings
+from engine.llama.devices import default_threads
+from engine.llama.library import LlamaLibrary
+from engine.llama.memory import add_up, allocated
+from engine.llama.model import Model
+from engine.llama.prompt import PromptTokenizer
+from engine.llama.vocabulary import require_match
+from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.model_file import ModelRole, check_model_file
+from engine.speculation.draft_model import DraftModelDrafter
+from engine.speculation.ngram import NgramDrafter
+from engine.speculation.protocols import Drafter
+from engine.worker.messages import LoadSettings
+
+OnProgress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What to load; equal requests over unchanged files load the same."""
+
+    target: str
+    drafter: DrafterChoice
+    settings: LoadSettings
+
+    def stamps(self) -> tuple[tuple[int, int], ...]:
+        """Return size and modification time of each file, nothing for one that cannot be read."""
+        stamps = []
+        for path in (self.target, self.drafter.path):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                stamps.append((status.st_size, status.st_mtime_ns))
+        return tuple(stamps)
+
+
+@dataclass(slots=True)
+class LoadedBundle:
+    """A loaded target with the context of the conversation, and what drafts for it.
+
+    `plain_context` is the second cache on the same weights; a race makes it when it first needs it.
+    """
+
+    request: LoadRequest
+    stamps: tuple[tuple[int, int], ...]
+    cancel: CancelFlag
+    context_settings: ContextSettings
+    target: Model
+    context: Context
+    tokenizer: PromptTokenizer
+    load_s: float
+    drafter_model: Model | None = None
+    drafter_context: Context | None = None
+    drafter: Drafter | None = None
+    _plain_context: Context | None = field(default=None)
+
+    def plain_context(self) -> Context:
+        """Return the race's second context, empty the first time; raises LoadFailed where there is no memory
+        for it.
+        """
+        if self._plain_context is None:
+            self._plain_context = Context(self.target, self.context_settings, self.cancel)
+            self._plain_context.warm_up()
+        return self._plain_context
+
+    def contexts(self) -> tuple[Context, ...]:
+        made = (self.context, self._plain_context, self.drafter_context)
+        return tuple(context for context in made if context is not None)
+
+    def memory_bytes(self) -> dict[str, int]:
+        """Return what weights, caches and compute buffers take, by device name."""
+        seen: set[Model] = set()
+        parts = []
+        for context in self.contexts():
+            part = allocated(context)
+            # Every context of a model counts the model's weights.
+            parts.append(
+                {name: use.without_weights() for name, use in part.items()} if context.model in seen else part
+            )
+            seen.add(context.model)
+        return {device: use.total_bytes for device, use in add_up(parts).items()}
+
+    def forget(self) -> None:
+        """Empty every cache, the drafter's memory included."""
+        for context in self.contexts():
+            context.rewind(0)
+        self.drafter = make_drafter(self.request.drafter, self.drafter_context, self.target.n_vocab)
+
+    def close(self) -> None:
+        # A model closes the contexts that were made from it.
+        if self.drafter_model is not None:
+            self.drafter_model.close()
+        self.target.close()
+
+
+def open_bundle(
+    library: LlamaLibrary, request: LoadRequest, cancel: CancelFlag, on_progress: OnProgress
+) -> LoadedBundle:
+    """Load everything that `request` names; nothing stays loaded when this raises.
+
+    `on_progress("target" or "drafter", fraction)`. Raises what Model.open and Context raise,
+    VocabularyMismatch and Cancelled.
+    """
+    began_s = time.monotonic()
+    with_model = request.drafter.kind is DrafterKind.MODEL
+    check_model_file(Path(request.target), ModelRole.TARGET)
+    if with_model:
+        check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL)
+    with contextlib.ExitStack() as undo:
+        target = undo.enter_context(_open(library, request, ModelRole.TARGET, cancel, on_progress))
+        settings = ContextSettings(request.settings.n_ctx, request.settings.n_threads or default_threads())
+        drafter_model = drafter_context = None
+        if with_model:
+            drafter_model = undo.enter_context(
+                _open(library, request, ModelRole.DRAFT_MODEL, cancel, on_progress)
+            )
+            require_match(target.vocabulary, drafter_model.vocabulary)
+        context = Context(target, settings, cancel)
+        context.warm_up()
+        if drafter_model is not None:
+            n_ctx = min(context.n_ctx, drafter_model.n_ctx_train or context.n_ctx)
+            drafter_context = Context(
+                drafter_model, ContextSettings(n_ctx, settings.n_threads, max_rows=1), cancel
+            )
+            drafter_context.warm_up()
+        if cancel.is_set:
+            raise Cancelled("Loading was stopped.")
+        undo.pop_all()
+    return LoadedBundle(
+        request,
+        request.stamps(),
+        cancel,
+        settings,
+        target,
+        context,
+        PromptTokenizer(target),
+        time.monotonic() - began_s,
+        drafter_model,
+        drafter_context,
+        make_drafter(request.drafter, drafter_context, target.n_vocab),
+    )
+
+
+def make_drafter(choice: DrafterChoice, context: Context | None, n_target_vocab: int) -> Drafter | None:
+    """Return a drafter without memory of any conversation, None for no drafting."""
+    if choice.kind is DrafterKind.NGRAM:
+        return NgramDrafter()
+    if choice.kind is DrafterKind.MODEL and context is not None:
+        return DraftModelDrafter(context, n_target_vocab)
+    return None
+
+
+def _open(
+    library: LlamaLibrary, request: LoadRequest, role: ModelRole, cancel: CancelFlag, on_progress: OnProgress
+) -> Model:
+    is_target = role is ModelRole.TARGET
+    what = "target" if is_target else "drafter"
+    return Model.open(
+        library,
+        Path(request.target if is_target else request.drafter.path),
+        role=role,
+        n_gpu_layers=request.settings.n_gpu_layers,
+        on_progress=lambda fraction: on_progress(what, fraction),
+        is_cancelled=lambda: cancel.is_set,
+    )

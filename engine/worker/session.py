@@ -1,0 +1,148 @@
+"""What the worker holds and does: llama.cpp, one loaded bundle, and each kind of job."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from engine.errors import PreconditionFailed
+from engine.llama.cancel import CancelFlag
+from engine.llama.devices import list_devices
+from engine.llama.library import LlamaLibrary, start_llama
+from engine.speculation.settings import GenerationSettings, check_generation
+from engine.worker.activity import Activity
+from engine.worker.answers import answer, compare
+from engine.worker.inbox import Job
+from engine.worker.loading import LoadedBundle, LoadRequest, open_bundle
+from engine.worker.messages import (
+    DevicesListed,
+    Event,
+    Finished,
+    Generate,
+    ListDevices,
+    LoadBundle,
+    Loaded,
+    LoadProgress,
+    LogLine,
+    Race,
+    Ready,
+    Unload,
+    Unloaded,
+)
+
+_PROGRESS_EVERY_S = 1 / 30
+
+
+class LlamaSession:
+    """Does jobs with llama.cpp, one after the other, on the thread that calls `perform`."""
+
+    def __init__(self, library: LlamaLibrary, emit: Callable[[Event], None], activity: Activity) -> None:
+        self.cancel = CancelFlag()
+        self._library = library
+        self._emit = emit
+        self._activity = activity
+        self._bundle: LoadedBundle | None = None
+
+    def ready(self) -> Ready:
+        return Ready(os.getpid(), self._library.version)
+
+    def perform(self, job: Job) -> None:
+        """Do `job`; raises SlipstreamError where it fails. A failed load leaves nothing loaded."""
+        with self._activity.step():
+            match job:
+                case LoadBundle():
+                    self._load(job)
+                case Unload():
+                    self.close()
+                    self._emit(Unloaded(job.job))
+                case Generate():
+                    self._generate(job)
+                case Race():
+                    self._race(job)
+                case ListDevices():
+                    self._list_devices(job)
+
+    def close(self) -> None:
+        """Unload what is loaded."""
+        bundle, self._bundle = self._bundle, None
+        if bundle is not None:
+            bundle.close()
+
+    def _load(self, job: LoadBundle) -> None:
+        request = LoadRequest(job.target, job.drafter, job.settings)
+        if self._bundle is None or (self._bundle.request, self._bundle.stamps) != (request, request.stamps()):
+            self.close()
+            self._bundle = open_bundle(self._library, request, self.cancel, self._progress(job.job))
+        self._emit(self._loaded(job.job, self._bundle))
+
+    def _progress(self, job: int) -> Callable[[str, float], None]:
+        told_at_s = 0.0
+
+        def tell(what: str, fraction: float) -> None:
+            nonlocal told_at_s
+            self._activity.restart()
+            now_s = time.monotonic()
+            if fraction >= 1.0 or now_s - told_at_s >= _PROGRESS_EVERY_S:
+                told_at_s = now_s
+                self._emit(LoadProgress(job, what, fraction))
+
+        return tell
+
+    def _loaded(self, job: int, bundle: LoadedBundle) -> Loaded:
+        drafter = bundle.drafter_model
+        return Loaded(
+            job,
+            target=bundle.target.describe(),
+            drafter=drafter.describe() if drafter is not None else None,
+            n_ctx=bundle.context.n_ctx,
+            n_threads=bundle.context_settings.n_threads,
+            flash_attention=bundle.context.uses_flash_attention,
+            devices=list_devices(),
+            memory_bytes=bundle.memory_bytes(),
+            load_s=bundle.load_s,
+        )
+
+    def _generate(self, job: Generate) -> None:
+        bundle = self._require_bundle()
+        settings = _with_seed(job.settings)
+        tokens = bundle.tokenizer.tokens(job.prompt)
+        answer(bundle, job.job, tokens, settings, speculative=job.speculative, emit=self._emit_step)
+        self._emit(Finished(job.job))
+
+    def _race(self, job: Race) -> None:
+        bundle = self._require_bundle()
+        settings = _with_seed(job.settings)
+        tokens = bundle.tokenizer.tokens(job.prompt)
+        self._emit(Finished(job.job, compare(bundle, job.job, tokens, settings, emit=self._emit_step)))
+
+    def _list_devices(self, job: ListDevices) -> None:
+        library = self._library
+        self._emit(DevicesListed(job.job, list_devices(), library.version, library.system_info))
+
+    def _emit_step(self, event: Event) -> None:
+        self._activity.restart()
+        self._emit(event)
+
+    def _require_bundle(self) -> LoadedBundle:
+        if self._bundle is None:
+            raise PreconditionFailed("No model is loaded.", remedy="Choose a model.")
+        return self._bundle
+
+
+def open_session(emit: Callable[[Event], None], activity: Activity) -> LlamaSession:
+    """Start llama.cpp and return a session that has nothing loaded."""
+    library = start_llama(lambda level, text: emit(LogLine(level, text)))
+    return LlamaSession(library, emit, activity)
+
+
+def _with_seed(settings: GenerationSettings) -> GenerationSettings:
+    """Return `settings`, checked; a seed is drawn where none was given, so that every lane uses the same."""
+    check_generation(settings)
+    if settings.sampling.seed is not None:
+        return settings
+    sampling = msgspec.structs.replace(settings.sampling, seed=secrets.randbelow(2**31))
+    return msgspec.structs.replace(settings, sampling=sampling)

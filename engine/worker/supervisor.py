@@ -1,0 +1,259 @@
+"""Supervision of the worker: start, watch, describe its death, restart, reload.
+
+One thread, the engine thread, runs `Supervisor.run`. It waits for three things at once: the worker's events,
+the worker's end, and requests from other threads.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
+
+import msgspec
+
+from engine.errors import SlipstreamError, WorkerDied
+from engine.worker.child import WorkerChild
+from engine.worker.death import describe_death
+from engine.worker.messages import (
+    Command,
+    DevicesListed,
+    Event,
+    Failed,
+    Finished,
+    Generate,
+    ListDevices,
+    LoadBundle,
+    Loaded,
+    Ping,
+    Pong,
+    Race,
+    Ready,
+    Shutdown,
+    Unload,
+    Unloaded,
+    decode_event,
+)
+from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
+from engine.worker.supervision import DEFAULT_SUPERVISION, ServiceEvent, SupervisionSettings, WorkerLost
+from engine.worker.vigil import Vigil
+
+_log = logging.getLogger(__name__)
+
+_EVENTS_PER_TURN = 256
+
+Job = LoadBundle | Unload | Generate | Race | ListDevices
+JobEnd = Finished | Loaded | Unloaded | DevicesListed | Failed
+
+
+class Supervisor:
+    """Keeps one worker running and every job answered exactly once.
+
+    `next_job_id` gives ids for its own reloads; `on_event` is called on the engine thread.
+    """
+
+    def __init__(
+        self,
+        requests: RequestQueue,
+        on_event: Callable[[ServiceEvent], None],
+        next_job_id: Callable[[], int],
+        *,
+        settings: SupervisionSettings = DEFAULT_SUPERVISION,
+        launch: Callable[[], WorkerChild] = WorkerChild,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._requests = requests
+        self._on_event = on_event
+        self._next_job_id = next_job_id
+        self._settings = settings
+        self._launch = launch
+        self._clock = clock
+        self._child: WorkerChild | None = None
+        self._vigil = Vigil(settings, clock())
+        self._waiting: dict[int, Job] = {}
+        self._last_load: LoadBundle | None = None
+        self._reload_job = 0
+        self._quick_deaths = 0
+        self._restart_at: float | None = None
+
+    def run(self) -> None:
+        """Serve until StopSupervision is requested; the worker has ended when this returns."""
+        self._start_child()
+        try:
+            while self._serve_once():
+                pass
+        finally:
+            self._end_child()
+
+    # ------------------------------------------------------------------------------------------ one turn
+
+    def _serve_once(self) -> bool:
+        sources: list[Connection | int] = [self._requests.wakeup]
+        if self._child is not None:
+            sources += [self._child.events, self._child.sentinel]
+        ready = wait(sources, timeout=self._patience_s())
+        if self._child is not None and self._child.events in ready:
+            self._read_events()
+        elif self._child is not None and self._child.sentinel in ready:
+            self._bury(describe_death(self._child.exit_code(), self._child.last_words()))
+        if self._requests.wakeup in ready and not self._take_requests():
+            return False
+        self._keep_watch()
+        return True
+
+    def _patience_s(self) -> float:
+        until_restart = self._settings.ping_every_s
+        if self._restart_at is not None:
+            until_restart = max(0.0, self._restart_at - self._clock())
+        return min(self._settings.ping_every_s, until_restart)
+
+    def _take_requests(self) -> bool:
+        for request in self._requests.take():
+            if isinstance(request, StopSupervision):
+                return False
+            if isinstance(request, EndWorker):
+                self._end_on_request()
+            else:
+                self._submit(request)
+        return True
+
+    def _keep_watch(self) -> None:
+        now = self._clock()
+        if self._child is None:
+            if self._restart_at is not None and now >= self._restart_at:
+                self._start_child()
+            return
+        if self._vigil.ping_due(now):
+            self._child.send(Ping(self._vigil.count_ping(now)))
+        report = self._vigil.check(now, self._current_job())
+        if report is not None:
+            self._tell(report)
+
+    # ---------------------------------------------------------------------------------------------- jobs
+
+    def _submit(self, command: Command) -> None:
+        if isinstance(command, Job):
+            self._waiting[command.job] = command
+        elif self._child is None:
+            return
+        if self._child is None:
+            # A person asks for something: whatever happened before, it is worth another try.
+            self._quick_deaths = 0
+            self._start_child()
+        if self._child is not None:
+            self._child.send(command)
+
+    def _current_job(self) -> int:
+        return next(iter(self._waiting), 0)
+
+    def _read_events(self) -> None:
+        """Read what has arrived. Events that a dead worker left in the pipe still count; its end comes after
+        them.
+        """
+        child = self._child
+        for _ in range(_EVENTS_PER_TURN):
+            if child is None or child is not self._child or not child.events.poll():
+                return
+            try:
+                event = decode_event(child.events.recv_bytes())
+            except (EOFError, OSError):
+                if child.wait(timeout_s=self._settings.shutdown_grace_s):
+                    self._bury(describe_death(child.exit_code(), child.last_words()))
+                else:
+                    self._bury(WorkerDied("The model process broke off its connection.", remedy="Try again."))
+                return
+            except msgspec.DecodeError as error:
+                self._bury(WorkerDied("The model process sent something unreadable.", detail=str(error)))
+                return
+            self._take_event(child, event)
+
+    def _take_event(self, child: WorkerChild, event: Event) -> None:
+        answers = self._vigil.hear(self._clock(), event)
+        if answers is not None:
+            self._tell(answers)
+        if isinstance(event, Pong):
+            return
+        if isinstance(event, Ready):
+            child.hide_log_file()
+        if isinstance(event, JobEnd):
+            self._end_job(event)
+        self._tell(event)
+
+    def _end_job(self, event: JobEnd) -> None:
+        job = self._waiting.pop(event.job, None)
+        if isinstance(event, Loaded):
+            self._quick_deaths = 0
+            if isinstance(job, LoadBundle):
+                self._last_load = job
+        elif isinstance(job, Unload) or (isinstance(job, LoadBundle) and job.job != self._reload_job):
+            # A failed load has taken the place of what was loaded before.
+            self._last_load = None
+
+    # ---------------------------------------------------------------------------------------- life and death
+
+    def _start_child(self) -> None:
+        self._restart_at = None
+        try:
+            self._child = self._launch()
+        except OSError as error:
+            self._child = None
+            self._fail_waiting(WorkerDied("The model process could not be started.", detail=str(error)))
+            return
+        self._vigil = Vigil(self._settings, self._clock())
+        if self._last_load is not None and not self._waiting_load():
+            self._reload_job = self._next_job_id()
+            reload = msgspec.structs.replace(self._last_load, job=self._reload_job)
+            self._waiting = {self._reload_job: reload, **self._waiting}
+            self._child.send(reload)
+
+    def _waiting_load(self) -> bool:
+        return any(isinstance(job, LoadBundle) for job in self._waiting.values())
+
+    def _bury(self, error: WorkerDied) -> None:
+        """Release the dead worker, fail what it had to do, say so and plan its successor."""
+        doing = self._current_job()
+        self._release_child()
+        self._fail_waiting(error)
+        self._tell(
+            WorkerLost(
+                job=0 if doing == self._reload_job else doing,
+                sentence=error.sentence,
+                remedy=error.remedy,
+                detail=error.detail,
+            )
+        )
+        self._quick_deaths += 1
+        if self._quick_deaths < self._settings.max_quick_deaths:
+            self._restart_at = self._clock() + self._settings.restart_delay_s * (self._quick_deaths - 1)
+
+    def _end_on_request(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._bury(
+                WorkerDied("The model process was ended, as you asked.", remedy="It starts again by itself.")
+            )
+        self._quick_deaths = 0
+        self._start_child()
+
+    def _fail_waiting(self, error: SlipstreamError) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for job in waiting:
+            self._tell(Failed(job, error.kind, error.sentence, error.remedy, error.detail))
+
+    def _end_child(self) -> None:
+        if self._child is not None:
+            self._child.send(Shutdown())
+            self._child.wait(self._settings.shutdown_grace_s)
+        self._release_child()
+
+    def _release_child(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+    def _tell(self, event: ServiceEvent) -> None:
+        try:
+            self._on_event(event)
+        except Exception:  # noqa: BLE001 - a listener's mistake must not take supervision down
+            _log.exception("A listener failed on %s", type(event).__name__)

