@@ -21,6 +21,7 @@ from app.widgets.token_view import TokenView
 from engine.measure.metrics import Metrics
 from engine.speculation.round import FinishReason, Round
 
+_TITLE_ROW_PX = 28
 _ENDINGS = {
     FinishReason.STOP: "finished",
     FinishReason.LENGTH: "reached the length",
@@ -59,6 +60,7 @@ class LanePane(QFrame):
     def _title_row(self, title: str, coloured: bool) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
+        row.addStrut(_TITLE_ROW_PX)
         row.addWidget(label(title, font=fonts.title()))
         row.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addStretch()
