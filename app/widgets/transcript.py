@@ -58,7 +58,7 @@ class Transcript(QScrollArea):
         self._follows = value >= self.verticalScrollBar().maximum() - _NEAR_PX
 
     def _keep_width(self, *, has_bar: bool) -> None:
-        """Give the text the same room whether there is a scroll bar or not, so that nothing moves when it comes."""
+        """Give the text the same room with and without a scroll bar, so that nothing moves when it comes."""
         bar_px = 0 if has_bar else self.verticalScrollBar().sizeHint().width()
         self._row.setContentsMargins(24, 0, 24 + bar_px, 0)
 
