@@ -2,7 +2,7 @@
 
     python -m benchmarks.against_llama_bench LLAMA_BENCH MODEL... [--tokens 128] [--repeat 5] [--threads N]
 
-Build `llama-bench` from the llama.cpp inside the llama-cpp-python source distribution, so that both run the same kernels.
+Build `llama-bench` from the llama.cpp inside the llama-cpp-python source distribution: the same kernels.
 """
 
 from __future__ import annotations
@@ -25,13 +25,29 @@ STORY = Prompt(raw="Once upon a time there was a village by the sea. Every morni
 
 def llama_bench(binary: str, model: str, n_tokens: int, n_threads: int) -> float:
     """Return tokens per second of one llama-bench run of `n_tokens` from an empty context."""
-    arguments = [binary, "-m", model, "-t", str(n_threads), "-p", "0", "-n", str(n_tokens), "-r", "1", "-o", "json"]
+    arguments = [
+        binary,
+        "-m",
+        model,
+        "-t",
+        str(n_threads),
+        "-p",
+        "0",
+        "-n",
+        str(n_tokens),
+        "-r",
+        "1",
+        "-o",
+        "json",
+    ]
     result = subprocess.run(arguments, capture_output=True, text=True, check=True)
     return float(json.loads(result.stdout)[0]["avg_ts"])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("llama_bench")
     parser.add_argument("models", nargs="+")
     parser.add_argument("--tokens", type=int, default=128)
@@ -43,7 +59,9 @@ def main() -> None:
     for model in options.models:
         ours, theirs = [], []
         with Client() as client:
-            client.load(Bundle("benchmark", model, NO_DRAFTER), LoadSettings(n_ctx=1024, n_threads=options.threads))
+            client.load(
+                Bundle("benchmark", model, NO_DRAFTER), LoadSettings(n_ctx=1024, n_threads=options.threads)
+            )
             client.generate(STORY, settings, speculative=False)
             for _ in range(options.repeat):
                 theirs.append(llama_bench(options.llama_bench, model, options.tokens, options.threads))

@@ -1,10 +1,11 @@
-"""A target with a draft model: ours on, ours off and `llama-server --spec-type draft-simple`, in turn on the same prompts, as ratios.
+"""A target with a draft model: ours on, ours off and `llama-server --spec-type draft-simple`, in turn, as ratios.
 
     python -m benchmarks.against_llama_server LLAMA_SERVER TARGET DRAFTER [--draft 3] [--kinds code,json,poem]
                                               [--per-kind 2] [--tokens 128] [--repeat 1] [--threads N]
 
-Build `llama-server` from the llama.cpp inside the llama-cpp-python source distribution. Prompts are sent as raw ChatML text, so
-that both sides see the same tokens. Tokens per second are (tokens - 1) over the time after the first token, on both sides.
+Build `llama-server` from the llama.cpp inside the llama-cpp-python source distribution. Prompts are sent as raw
+ChatML text, so that both sides see the same tokens. Tokens per second are (tokens - 1) over the time after the
+first token, on both sides.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def llama_server(arguments: list[str]) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen([*arguments, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*arguments, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
@@ -77,7 +80,9 @@ def ask(address: str, prompt: str, n_tokens: int) -> tuple[float, float]:
     return tokens_per_s, timings.get("draft_n_accepted", 0) / max(timings.get("draft_n", 0), 1)
 
 
-def measure_prompt(client: Client, address: str, kind: str, text: str, settings: GenerationSettings) -> Sample:
+def measure_prompt(
+    client: Client, address: str, kind: str, text: str, settings: GenerationSettings
+) -> Sample:
     server_on, server_acceptance = ask(address, chatml(text), settings.max_tokens)
     on = client.generate(Prompt(raw=chatml(text)), settings, speculative=True).metrics
     off = client.generate(Prompt(raw=chatml(text)), settings, speculative=False).metrics
@@ -107,13 +112,24 @@ def summary(samples: list[Sample], kinds: list[str]) -> str:
                 f"{100 * geometric_mean([max(s.server_acceptance, 1e-9) for s in mine]):.0f} %",
             )
         )
-    head = ("kind", "on, tok/s", "off, tok/s", "llama-server, tok/s", "on / off", "on / llama-server", "accepted", "theirs")
+    head = (
+        "kind",
+        "on, tok/s",
+        "off, tok/s",
+        "llama-server, tok/s",
+        "on / off",
+        "on / llama-server",
+        "accepted",
+        "theirs",
+    )
     overall = geometric_mean([s.ours_on / s.server_on for s in samples])
     return table(head, rows) + f"\ngeometric mean of on / llama-server: {overall:.3f}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("llama_server")
     parser.add_argument("target")
     parser.add_argument("drafter")
@@ -126,10 +142,20 @@ def main() -> None:
     options = parser.parse_args()
     kinds = options.kinds.split(",")
     settings = GenerationSettings(max_tokens=options.tokens, draft_length=options.draft)
-    server = [options.llama_server, "-m", options.target, "-md", options.drafter, "--spec-type", "draft-simple"]
+    server = [
+        options.llama_server,
+        "-m",
+        options.target,
+        "-md",
+        options.drafter,
+        "--spec-type",
+        "draft-simple",
+    ]
     server += ["--spec-draft-n-max", str(options.draft), "-c", "2048", "-np", "1", "-t", str(options.threads)]
     server += ["-tb", str(options.threads)]
-    chosen = [(k, t) for kind in kinds for k, t in [p for p in prompts(999) if p[0] == kind][: options.per_kind]]
+    chosen = [
+        (k, t) for kind in kinds for k, t in [p for p in prompts(999) if p[0] == kind][: options.per_kind]
+    ]
     samples = []
     with Client() as client, llama_server(server) as address:
         bundle = Bundle("benchmark", options.target, drafter(options.drafter))

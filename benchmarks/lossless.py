@@ -1,10 +1,11 @@
 """Do both lanes give the same tokens? Greedy, 30 prompts, several draft lengths; lists every place where they part.
 
     python -m benchmarks.lossless TARGET DRAFTER|ngram [--drafts 1,3,8,16] [--max-tokens 128] [--prompts 30]
+                                [--threads N]
 
-The plain lane is run once a prompt, the speculative lane once a draft length. Two lanes may part only at a near tie of two logits
-(a pass over several tokens adds up in another order than a pass over one), and only the race reports the gap, so a prompt whose
-lanes part is raced again to get it.
+The plain lane is run once a prompt, the speculative lane once a draft length. Two lanes may part only at a near tie
+of two logits (a pass over several tokens adds up in another order than a pass over one), and only the race reports
+the gap, so a prompt whose lanes part is raced again to get it.
 """
 
 from __future__ import annotations
@@ -43,12 +44,15 @@ def first_difference(plain: Lane, other: Lane) -> int | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("target")
     parser.add_argument("drafter")
     parser.add_argument("--drafts", default="1,3,8,16")
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--prompts", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     lengths = [int(text) for text in options.drafts.split(",")]
     equal = dict.fromkeys(lengths, 0)
@@ -56,7 +60,10 @@ def main() -> None:
     accepted = dict.fromkeys(lengths, 0)
     parted: list[tuple[str, int, int, FirstDifference | None]] = []
     with Client() as client:
-        client.load(Bundle("benchmark", options.target, drafter(options.drafter)), LoadSettings(n_ctx=2048))
+        client.load(
+            Bundle("benchmark", options.target, drafter(options.drafter)),
+            LoadSettings(n_ctx=2048, n_threads=options.threads),
+        )
         for number, (kind, text) in enumerate(prompts(options.prompts)):
             base = GenerationSettings(max_tokens=options.max_tokens)
             plain = client.generate(chat(text), base, speculative=False)
@@ -69,13 +76,19 @@ def main() -> None:
                 if at is None:
                     equal[length] += 1
                 else:
-                    parted.append((f"{kind} {number}", length, at, client.race(chat(text), settings).first_difference))
+                    parted.append(
+                        (f"{kind} {number}", length, at, client.race(chat(text), settings).first_difference)
+                    )
             print(f"{number + 1} of {options.prompts}", end="\r", flush=True)
     print(machine_line())
     head = ("draft length", "prompts", "same tokens", "drafted", "accepted")
     print(table(head, [(n, options.prompts, equal[n], drafted[n], accepted[n]) for n in lengths]))
     for where, length, at, gap in parted:
-        tie = "not parted in the race" if gap is None else f"gap {gap.logit_gap:.4g}, relative {gap.relative_gap:.2e}"
+        tie = (
+            "not parted in the race"
+            if gap is None
+            else f"gap {gap.logit_gap:.4g}, relative {gap.relative_gap:.2e}"
+        )
         verdict = "NEAR TIE" if gap is None or abs(gap.relative_gap) < NEAR_TIE else "DIFFERENT"
         print(f"parted: {where}, draft {length}, token {at}: {tie}: {verdict}")
 

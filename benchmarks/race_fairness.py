@@ -1,6 +1,6 @@
 """Are the race's figures those of lanes that run alone? Each lane alone and in the race, in turn, as a ratio.
 
-    python -m benchmarks.race_fairness TARGET DRAFTER|ngram [--draft 3] [--tokens 128] [--repeat 5]
+python -m benchmarks.race_fairness TARGET DRAFTER|ngram [--draft 3] [--tokens 128] [--repeat 5]
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, LoadSettings
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("target")
     parser.add_argument("drafter")
     parser.add_argument("--draft", type=int, default=3)

@@ -71,7 +71,8 @@ def test_only_engine_llama_imports_llama_cpp() -> None:
 def test_the_app_meets_llama_only_through_the_worker() -> None:
     """Every engine module except the worker's own side loads without pulling in llama_cpp."""
     modules = ["engine.service", "engine.cli", "app.entry"]
-    code = f"import sys\nfor m in {modules!r}: __import__(m)\nprint([m for m in sys.modules if m.split('.')[0] in {LLAMA + QT!r}])"
+    found = f"[m for m in sys.modules if m.split('.')[0] in {LLAMA + QT!r}]"
+    code = f"import sys\nfor m in {modules!r}: __import__(m)\nprint({found})"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
     )
@@ -90,4 +91,3 @@ def test_the_whole_engine_loads_where_qt_is_absent() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
     )
     assert result.returncode == 0, result.stderr
-

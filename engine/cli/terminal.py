@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -13,11 +14,14 @@ UNDERLINED, FAINT, PLAIN = "\x1b[4m", "\x1b[2m", "\x1b[0m"
 
 
 def is_terminal(stream: TextIO) -> bool:
+    """Whether a person looks at `stream` through something that understands escape sequences."""
+    if sys.platform == "win32" and "WT_SESSION" not in os.environ:
+        return False  # the old console prints them
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def may_colour(stream: TextIO) -> bool:
-    """Whether escape sequences are welcome (no-color.org)."""
+    """Whether colours and the like are welcome (no-color.org)."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 

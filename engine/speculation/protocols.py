@@ -116,9 +116,7 @@ class Drafter(Protocol):
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         """The target has just evaluated `tokens` at positions from `first_position` on."""
 
-    def draft(
-        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator
-    ) -> Draft:
+    def draft(self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator) -> Draft:
         """Propose at most `n_max` tokens to follow `history`; an empty draft is fine.
 
         Whether a sampled token is submitted must not depend on that token or on later ones (it would bias the output).

@@ -40,7 +40,7 @@ class SamplingSettings(msgspec.Struct, frozen=True):
 
 
 class GenerationSettings(msgspec.Struct, frozen=True):
-    """How one lane answers: `draft_length` tokens a round (0 to 16), at most `max_tokens`, ending at any stop string."""
+    """How one lane answers: `draft_length` tokens a round (0 to 16), at most `max_tokens`, ending at a stop string."""
 
     sampling: SamplingSettings = SamplingSettings()
     max_tokens: int = DEFAULT_MAX_TOKENS
@@ -52,15 +52,30 @@ def check_generation(settings: GenerationSettings) -> None:
     """Raise BadOption with a sentence for the first value that is out of range."""
     s = settings.sampling
     rules: tuple[tuple[bool, str], ...] = (
-        (math.isfinite(s.temperature) and 0.0 <= s.temperature <= 10.0, "The temperature must be between 0 and 10."),
+        (
+            math.isfinite(s.temperature) and 0.0 <= s.temperature <= 10.0,
+            "The temperature must be between 0 and 10.",
+        ),
         (0 <= s.top_k <= 1_000_000, "Top-k must be 0 (off) or a positive number."),
         (math.isfinite(s.top_p) and 0.0 < s.top_p <= 1.0, "Top-p must be above 0 and at most 1."),
         (math.isfinite(s.min_p) and 0.0 <= s.min_p < 1.0, "Min-p must be at least 0 and below 1."),
-        (math.isfinite(s.repeat_penalty) and 0.0 < s.repeat_penalty <= 10.0, "The repeat penalty must be between 0 and 10."),
-        (math.isfinite(s.frequency_penalty) and abs(s.frequency_penalty) <= 10.0, "The frequency penalty must be between -10 and 10."),
-        (math.isfinite(s.presence_penalty) and abs(s.presence_penalty) <= 10.0, "The presence penalty must be between -10 and 10."),
+        (
+            math.isfinite(s.repeat_penalty) and 0.0 < s.repeat_penalty <= 10.0,
+            "The repeat penalty must be between 0 and 10.",
+        ),
+        (
+            math.isfinite(s.frequency_penalty) and abs(s.frequency_penalty) <= 10.0,
+            "The frequency penalty must be between -10 and 10.",
+        ),
+        (
+            math.isfinite(s.presence_penalty) and abs(s.presence_penalty) <= 10.0,
+            "The presence penalty must be between -10 and 10.",
+        ),
         (0 <= s.penalty_last_n <= 1_000_000, "The penalty window must be 0 or a positive number of tokens."),
-        (s.seed is None or 0 <= s.seed < 2**63, "The seed must be a whole number from 0 to 9223372036854775807."),
+        (
+            s.seed is None or 0 <= s.seed < 2**63,
+            "The seed must be a whole number from 0 to 9223372036854775807.",
+        ),
         (1 <= settings.max_tokens <= 1_000_000, "The number of tokens must be between 1 and 1000000."),
         (
             0 <= settings.draft_length <= MAX_DRAFT_LENGTH,

@@ -57,7 +57,7 @@ def answer(
 def compare(
     bundle: LoadedBundle, job: int, prompt: list[int], settings: GenerationSettings, *, emit: Emit
 ) -> FirstDifference | None:
-    """Race two lanes from empty caches; return where they part if decoding is greedy. Errors as for `answer`."""
+    """Race two lanes from empty caches; return where greedy ones part. Raises as `answer` does."""
     plain = bundle.plain_context()
     bundle.forget()
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))

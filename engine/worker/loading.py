@@ -1,49 +1,31 @@
-"""Loading a bundle: the target, its drafter and a context for each, checked before anything large happens."""
+"""Loading a bundle: the target, its drafter and a context for each."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import Cancelled
+from engine.errors import Cancelled, ContextTooLarge
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
-from engine.llama.devices import default_threads
+from engine.llama.devices import list_devices
+from engine.llama.fit import SPARE_BYTES, require_fit
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import add_up, allocated
 from engine.llama.model import Model
 from engine.llama.prompt import PromptTokenizer
 from engine.llama.vocabulary import require_match
 from engine.models.bundle import DrafterChoice, DrafterKind
-from engine.models.model_file import ModelRole, check_model_file
+from engine.models.model_file import ModelRole
 from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
-from engine.worker.messages import LoadSettings
+from engine.worker.plan import LoadRequest, make_plan
 
 OnProgress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
-    """What to load; equal requests over unchanged files load the same."""
-
-    target: str
-    drafter: DrafterChoice
-    settings: LoadSettings
-
-    def stamps(self) -> tuple[tuple[int, int], ...]:
-        """Return size and modification time of each file, nothing for one that cannot be read."""
-        stamps = []
-        for path in (self.target, self.drafter.path):
-            with contextlib.suppress(OSError):
-                status = os.stat(path)
-                stamps.append((status.st_size, status.st_mtime_ns))
-        return tuple(stamps)
 
 
 @dataclass(slots=True)
@@ -64,16 +46,29 @@ class LoadedBundle:
     drafter_model: Model | None = None
     drafter_context: Context | None = None
     drafter: Drafter | None = None
-    _plain_context: Context | None = field(default=None)
+    _plain_context: Context | None = None
 
     def plain_context(self) -> Context:
         """Return the race's second context, empty the first time; raises LoadFailed where there is no memory
         for it.
         """
         if self._plain_context is None:
+            if self.request.settings.check_memory:
+                self._require_room_for_another()
             self._plain_context = Context(self.target, self.context_settings, self.cancel)
             self._plain_context.warm_up()
         return self._plain_context
+
+    def _require_room_for_another(self) -> None:
+        free = {device.name: device.memory_free_bytes for device in list_devices()}
+        for device, use in allocated(self.context).items():
+            needed, spare = use.without_weights().total_bytes, free.get(device, 0) - SPARE_BYTES
+            if device in free and needed > spare:
+                raise ContextTooLarge(
+                    f"A comparison needs a second cache of {needed / 2**30:.1f} GiB on {device}; "
+                    f"{max(spare, 0) / 2**30:.1f} GiB are free.",
+                    remedy="Load the model with a shorter context, or close other programs.",
+                )
 
     def contexts(self) -> tuple[Context, ...]:
         made = (self.context, self._plain_context, self.drafter_context)
@@ -110,47 +105,45 @@ def open_bundle(
 ) -> LoadedBundle:
     """Load everything that `request` names; nothing stays loaded when this raises.
 
-    `on_progress("target" or "drafter", fraction)`. Raises what Model.open and Context raise,
-    VocabularyMismatch and Cancelled.
+    `on_progress("target" or "drafter", fraction)`. Raises what the checks of files and memory, Model.open and
+    Context raise, VocabularyMismatch and Cancelled.
     """
     began_s = time.monotonic()
-    with_model = request.drafter.kind is DrafterKind.MODEL
-    check_model_file(Path(request.target), ModelRole.TARGET)
-    if with_model:
-        check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL)
+    plan = make_plan(request)
+    if request.settings.check_memory:
+        require_fit(library, plan.models, plan.n_ctx, request.settings.n_gpu_layers, list_devices())
     with contextlib.ExitStack() as undo:
         target = undo.enter_context(_open(library, request, ModelRole.TARGET, cancel, on_progress))
-        settings = ContextSettings(request.settings.n_ctx, request.settings.n_threads or default_threads())
         drafter_model = drafter_context = None
-        if with_model:
+        if plan.drafter is not None:
             drafter_model = undo.enter_context(
                 _open(library, request, ModelRole.DRAFT_MODEL, cancel, on_progress)
             )
             require_match(target.vocabulary, drafter_model.vocabulary)
-        context = Context(target, settings, cancel)
-        context.warm_up()
-        if drafter_model is not None:
-            n_ctx = min(context.n_ctx, drafter_model.n_ctx_train or context.n_ctx)
-            drafter_context = Context(
-                drafter_model, ContextSettings(n_ctx, settings.n_threads, max_rows=1), cancel
-            )
-            drafter_context.warm_up()
+        context = _warm(Context(target, plan.target, cancel))
+        if drafter_model is not None and plan.drafter is not None:
+            drafter_context = _warm(Context(drafter_model, plan.drafter, cancel))
         if cancel.is_set:
             raise Cancelled("Loading was stopped.")
         undo.pop_all()
     return LoadedBundle(
-        request,
-        request.stamps(),
-        cancel,
-        settings,
-        target,
-        context,
-        PromptTokenizer(target),
-        time.monotonic() - began_s,
-        drafter_model,
-        drafter_context,
-        make_drafter(request.drafter, drafter_context, target.n_vocab),
+        request=request,
+        stamps=request.stamps(),
+        cancel=cancel,
+        context_settings=plan.target,
+        target=target,
+        context=context,
+        tokenizer=PromptTokenizer(target),
+        load_s=time.monotonic() - began_s,
+        drafter_model=drafter_model,
+        drafter_context=drafter_context,
+        drafter=make_drafter(request.drafter, drafter_context, target.n_vocab),
     )
+
+
+def _warm(context: Context) -> Context:
+    context.warm_up()
+    return context
 
 
 def make_drafter(choice: DrafterChoice, context: Context | None, n_target_vocab: int) -> Drafter | None:

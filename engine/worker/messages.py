@@ -107,7 +107,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class LoadedModel(msgspec.Struct, frozen=True):
-    """What llama.cpp says about a loaded model. Byte counts are what was allocated; `n_layers_offloaded` what really went to a GPU."""
+    """What llama.cpp says about a loaded model; `n_layers_offloaded` is what really went to a GPU."""
 
     path: str
     name: str
@@ -188,8 +188,11 @@ class LaneFinished(msgspec.Struct, frozen=True, tag=True):
 
 
 class FirstDifference(msgspec.Struct, frozen=True):
-    """Where two lanes part: `index` counts generated tokens from 0, `logit_gap` is the plain lane's logit of its own token
-    minus that of the other lane's token there; `relative_gap` is that over the larger absolute value of the two."""
+    """Where two lanes part: `index` counts generated tokens from 0.
+
+    `logit_gap` is the plain lane's logit of its own token minus that of the other lane's token there;
+    `relative_gap` is that over the larger absolute value of the two.
+    """
 
     index: int
     plain_token: int
@@ -216,7 +219,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Pong(msgspec.Struct, frozen=True, tag=True):
-    """Answers Ping from the worker's reading thread; `pass_s` is how long the current llama.cpp call has been running, 0 if none."""
+    """Answers Ping from the reading thread; `pass_s`: how long the current llama.cpp call has run, 0 if none."""
 
     n: int
     pass_s: float

@@ -17,7 +17,7 @@ from engine.speculation.settings import GenerationSettings, check_generation
 from engine.worker.activity import Activity
 from engine.worker.answers import answer, compare
 from engine.worker.inbox import Job
-from engine.worker.loading import LoadedBundle, LoadRequest, open_bundle
+from engine.worker.loading import LoadedBundle, open_bundle
 from engine.worker.messages import (
     DevicesListed,
     Event,
@@ -33,6 +33,7 @@ from engine.worker.messages import (
     Unload,
     Unloaded,
 )
+from engine.worker.plan import LoadRequest
 
 _PROGRESS_EVERY_S = 1 / 30
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from engine.service import ServiceEvent
+from engine.worker.messages import DevicesListed, Failed, Finished, Loaded, Unloaded
 
 E = TypeVar("E")
 
@@ -43,6 +44,11 @@ class Listener:
                         return event
                 if not self._changed.wait(deadline - time.monotonic()):
                     raise AssertionError(f"no {kind.__name__} came; there were {self.events[-10:]}")
+
+    def wait_for_end(self, job: int) -> object:
+        """Return the event that ended `job`, well or not."""
+        ends = (Finished, Failed, Loaded, Unloaded, DevicesListed)
+        return self.wait_for(object, lambda event: isinstance(event, ends) and event.job == job)
 
     def of(self, kind: type[E]) -> list[E]:
         with self._changed:

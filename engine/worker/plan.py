@@ -1,0 +1,78 @@
+"""What is to be loaded, checked as far as headers tell, before anything large happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import ContextTooLarge
+from engine.llama.context import ContextSettings
+from engine.llama.devices import default_threads
+from engine.llama.fit import LoadPlan
+from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.model_file import ModelFile, ModelRole, check_model_file
+from engine.worker.messages import LoadSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What to load; equal requests over unchanged files load the same."""
+
+    target: str
+    drafter: DrafterChoice
+    settings: LoadSettings
+
+    def stamps(self) -> tuple[tuple[int, int], ...]:
+        """Return size and modification time of each file, nothing for one that cannot be read."""
+        stamps = []
+        for path in (self.target, self.drafter.path):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                stamps.append((status.st_size, status.st_mtime_ns))
+        return tuple(stamps)
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePlan:
+    """The contexts that a bundle gets; `n_ctx` is the target's."""
+
+    request: LoadRequest
+    n_ctx: int
+    target: ContextSettings
+    drafter: ContextSettings | None
+
+    @property
+    def models(self) -> tuple[LoadPlan, ...]:
+        """Return what the memory check wants to know."""
+        models = [LoadPlan(Path(self.request.target), self.target)]
+        if self.drafter is not None:
+            models.append(LoadPlan(Path(self.request.drafter.path), self.drafter))
+        return tuple(models)
+
+
+def make_plan(request: LoadRequest) -> BundlePlan:
+    """Check both files' headers and decide the sizes of the contexts.
+
+    A draft model that looks back less far than the target gets a context of its own limit. Raises FileGone,
+    NotAModelFile, WrongKindOfFile and ContextTooLarge.
+    """
+    wanted = request.settings
+    n_ctx_train = _n_ctx_train(check_model_file(Path(request.target), ModelRole.TARGET))
+    n_threads = wanted.n_threads or default_threads()
+    n_ctx = ContextSettings(wanted.n_ctx).resolved_n_ctx(n_ctx_train)
+    if n_ctx > n_ctx_train > 0:
+        raise ContextTooLarge(
+            f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
+            remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
+        )
+    drafter = None
+    if request.drafter.kind is DrafterKind.MODEL:
+        limit = _n_ctx_train(check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL))
+        drafter = ContextSettings(min(n_ctx, limit or n_ctx), n_threads, max_rows=1)
+    return BundlePlan(request, n_ctx, ContextSettings(n_ctx, n_threads), drafter)
+
+
+def _n_ctx_train(file: ModelFile) -> int:
+    return file.header.number(f"{file.header.architecture}.context_length")
