@@ -8,7 +8,9 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-_SIZES_PX = (16, 20, 24, 32, 40, 48, 64)
+_SIZES_PX = (16, 18, 20, 32, 36, 40)
+_DISABLED_SIZES_PX = (18, 36)
+_APP_SIZES_PX = (16, 24, 32, 48, 64, 128, 256)
 
 
 def icon(name: str, colour: str, disabled: str | None = None) -> QIcon:
@@ -17,10 +19,13 @@ def icon(name: str, colour: str, disabled: str | None = None) -> QIcon:
     """
     result = QIcon()
     svg = _svg(name)
-    for mode, tint in ((QIcon.Mode.Normal, colour), (QIcon.Mode.Disabled, disabled or colour)):
+    looks: list[tuple[QIcon.Mode, str, tuple[int, ...]]] = [(QIcon.Mode.Normal, colour, _SIZES_PX)]
+    if disabled is not None:
+        looks.append((QIcon.Mode.Disabled, disabled, _DISABLED_SIZES_PX))
+    for mode, tint, sizes_px in looks:
         renderer = QSvgRenderer(QByteArray(svg.replace("currentColor", tint).encode()))
-        for size in _SIZES_PX:
-            result.addPixmap(_drawn(renderer, size), mode)
+        for size_px in sizes_px:
+            result.addPixmap(_drawn(renderer, size_px), mode)
     return result
 
 
@@ -28,7 +33,7 @@ def app_icon() -> QIcon:
     """Return the application's own icon."""
     result = QIcon()
     renderer = QSvgRenderer(QByteArray(_svg("slipstream").encode()))
-    for size in (*_SIZES_PX, 128, 256):
+    for size in _APP_SIZES_PX:
         result.addPixmap(_drawn(renderer, size))
     return result
 

@@ -62,7 +62,11 @@ class Library(QObject):
         except OSError:
             _log.exception("The installed models could not be listed")
             found = ()
-        self._found.emit(found)
+        try:
+            self._found.emit(found)
+        except RuntimeError:
+            # The window was closed meanwhile, and this object with it.
+            return
 
     def _take(self, bundles: tuple[Bundle, ...]) -> None:
         if bundles != self._bundles:

@@ -41,12 +41,14 @@ class EngineSession(QObject):
     Signals:
         choice_changed(Bundle): another bundle is chosen; nothing is loaded yet.
         state_changed(ModelState): loading began, went on, ended or failed.
+        reload_failed(Trouble): after its process was lost, the bundle could not be loaded again.
         silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
     """
 
     choice_changed = Signal(object)
     state_changed = Signal(object)
     silence_changed = Signal(float)
+    reload_failed = Signal(object)
 
     def __init__(self, service: EngineService, bridge: EngineBridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -118,10 +120,13 @@ class EngineSession(QObject):
         self._set(replace(self._state, phase=ModelPhase.LOADED, loaded=event, fraction=1.0, trouble=None))
 
     def _on_failed(self, event: Failed) -> None:
-        if not self._job or event.job != self._job:
+        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
             return
+        was_reload = self._job == 0
         self._job = 0
         trouble = trouble_of(event)
+        if was_reload:
+            self.reload_failed.emit(trouble)
         if trouble.is_cancel:
             self._set(ModelState())
         else:

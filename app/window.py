@@ -34,7 +34,7 @@ from app.session import EngineSession
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.trouble import Trouble
-from app.widgets.notice import Notice
+from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import IconButton
 from app.widgets.shortcut_list import show_shortcuts
 from app.widgets.status_bar import StatusBar
@@ -126,6 +126,7 @@ class Window(QMainWindow):
         self._session.choice_changed.connect(self._remember_choice)
         self.compare.picker.file_opened.connect(self._remember_files)
         self.chat.picker.file_opened.connect(self._remember_files)
+        self._session.reload_failed.connect(self._on_reload_failed)
         self._keeper.trouble.connect(lambda sentence: self.tell(sentence))
         self.compare.run.advanced.connect(lambda _: self._show_race())
         self.chat.answered.connect(self._show_answer)
@@ -169,6 +170,9 @@ class Window(QMainWindow):
     def tell(self, sentence: str, remedy: str = "", detail: str = "") -> None:
         """Say something that concerns the whole window."""
         self.notice.tell(Trouble(sentence, remedy, detail), tone="warning")
+
+    def _on_reload_failed(self, trouble: Trouble) -> None:
+        self.notice.tell(trouble, Remedy("Load again", self._session.load_choice))
 
     def show_shortcuts(self) -> None:
         show_shortcuts(self)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from app import fonts, words
+from app.announce import announce
 from app.conversation import Answer, Turn
 from app.library import Library
 from app.pages.chat_run import ChatPhase, ChatRun
@@ -148,6 +149,7 @@ class ChatPage(QWidget):
         self.temperature.valueChanged.connect(lambda value: keeper.change(chat_temperature=round(value, 2)))
         self.run.phase_changed.connect(self._on_phase)
         self.run.answer_begun.connect(self._on_begun)
+        self.run.reading.connect(self._on_reading)
         self.run.advanced.connect(self._on_advanced)
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
@@ -219,6 +221,8 @@ class ChatPage(QWidget):
     # ----------------------------------------------------------------------------------------- showing
 
     def _add(self, turn: Turn) -> None:
+        for earlier in self.transcript.turns:
+            earlier.set_last(False)
         view = TurnView(turn)
         view.again_asked.connect(lambda: self._again(turn))
         view.link_clicked.connect(self._on_link)
@@ -226,7 +230,6 @@ class ChatPage(QWidget):
         self._middle.setCurrentWidget(self.transcript)
 
     def _again(self, turn: Turn) -> None:
-        """Answer an earlier question again: what came after it is answered to other words, so it goes."""
         if self.run.phase is ChatPhase.IDLE and turn is self.run.conversation.turns[-1]:
             self._answer(turn)
 
@@ -245,6 +248,10 @@ class ChatPage(QWidget):
     def _on_begun(self, turn: Turn) -> None:
         if (view := self._view_of(turn)) is not None:
             view.show_shown()
+            view.show_waiting("Waits for its turn…")
+
+    def _on_reading(self, turn: Turn) -> None:
+        if (view := self._view_of(turn)) is not None:
             view.show_waiting("Reads…")
 
     def _on_advanced(self, rounds: Sequence[Round]) -> None:
@@ -260,6 +267,7 @@ class ChatPage(QWidget):
             view.show_waiting("")
             if turn.answers and self._is_last_shown(view):
                 view.close_answer()
+                announce(self, f"The answer has ended. {view.facts}")
         self.answered.emit()
 
     def _is_last_shown(self, view: TurnView) -> bool:

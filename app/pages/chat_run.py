@@ -31,7 +31,8 @@ class ChatRun(QObject):
 
     Signals:
         phase_changed(ChatPhase)
-        answer_begun(Turn): an empty answer was added to it.
+        answer_begun(Turn): an empty answer was added to it; it waits for its turn.
+        reading(Turn): the prompt is being read.
         advanced(tuple[Round, ...]): the answer being written has got them already.
         ended(Turn): its answer is complete, stopped or cut off.
         troubled(Turn, Trouble): there is no answer, or it was cut off.
@@ -39,6 +40,7 @@ class ChatRun(QObject):
 
     phase_changed = Signal(object)
     answer_begun = Signal(object)
+    reading = Signal(object)
     advanced = Signal(object)
     ended = Signal(object)
     troubled = Signal(object, object)
@@ -134,6 +136,7 @@ class ChatRun(QObject):
     def _on_started(self, event: Started) -> None:
         if (mine := self._mine(event.job)) is not None:
             mine[1].n_prompt_tokens = event.n_prompt_tokens
+            self.reading.emit(mine[0])
 
     def _on_rounds(self, job: int, events: tuple[RoundDone, ...]) -> None:
         if (mine := self._mine(job)) is not None:

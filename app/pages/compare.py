@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from app.announce import announce
 from app.library import Library
 from app.pages.compare_run import CompareRun, RunPhase
 from app.prompts import ReadyPrompt
@@ -186,6 +187,7 @@ class ComparePage(QScrollArea):
             if race.difference is not None:
                 pane.show_difference(race.difference.index, race.difference.logit_gap)
         self.verdict.show_verdict(race.verdict(), race.detail())
+        announce(self, self.verdict.accessibleName())
 
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_worker_lost:

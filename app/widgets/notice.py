@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout
 
 from app import fonts
+from app.announce import announce
 from app.icons import icon
 from app.palette import current_colours
 from app.trouble import Trouble
@@ -35,7 +35,6 @@ class Notice(QFrame):
         super().__init__()
         self.setProperty("role", "notice")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        self._detail_text = ""
         self._remedies: list[TintedButton] = []
         self._mark = QLabel()
         self._sentence = label(font=fonts.strong(), wraps=True)
@@ -82,7 +81,6 @@ class Notice(QFrame):
         self._sentence.setText(trouble.sentence)
         self._what_to_do.setText(trouble.remedy)
         self._what_to_do.setVisible(bool(trouble.remedy))
-        self._detail_text = trouble.detail
         self._details.setVisible(bool(trouble.detail))
         self._detail.setPlainText(trouble.detail)
         self._detail.hide()
@@ -91,6 +89,7 @@ class Notice(QFrame):
         self._tint()
         self.setAccessibleName(f"{trouble.sentence} {trouble.remedy}".strip())
         self.show()
+        announce(self, self.accessibleName())
 
     def _put_buttons(self, remedies: tuple[Remedy, ...]) -> None:
         for old in self._remedies:
@@ -109,9 +108,6 @@ class Notice(QFrame):
 
     def _toggle_detail(self) -> None:
         self._detail.setVisible(not self._detail.isVisible())
-
-    def copy_detail(self) -> None:
-        QGuiApplication.clipboard().setText(f"{self.sentence}\n{self._detail_text}")
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -71,6 +71,7 @@ class TintedButton(QPushButton):
     def __init__(self, text: str, *, role: str = "", icon_name: str = "", tip: str = "") -> None:
         super().__init__()
         self._icon_name = icon_name
+        self._tinted = ("", "")
         self.set_words(text)
         self.setProperty("role", role)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -100,7 +101,9 @@ class TintedButton(QPushButton):
         colours = current_colours()
         role = self.property("role")
         tint = colours.on_accent if role == "primary" else colours.text if role == "" else colours.muted
-        self.setIcon(icon(self._icon_name, tint, colours.disabled))
+        if self._tinted != (self._icon_name, tint):
+            self._tinted = (self._icon_name, tint)
+            self.setIcon(icon(self._icon_name, tint, colours.disabled))
 
 
 class IconButton(QToolButton):
@@ -109,6 +112,7 @@ class IconButton(QToolButton):
     def __init__(self, icon_name: str, name: str, *, size_px: int = 28, shortcut: str = "") -> None:
         super().__init__()
         self._icon_name = icon_name
+        self._tinted = ("", "")
         self.setFixedSize(size_px, size_px)
         self.setIconSize(QSize(ICON_PX, ICON_PX))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -130,7 +134,9 @@ class IconButton(QToolButton):
 
     def _tint(self) -> None:
         colours = current_colours()
-        self.setIcon(icon(self._icon_name, colours.muted, colours.disabled))
+        if self._tinted != (self._icon_name, colours.muted):
+            self._tinted = (self._icon_name, colours.muted)
+            self.setIcon(icon(self._icon_name, colours.muted, colours.disabled))
 
 
 class PickButton(QPushButton):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy
 
@@ -39,6 +39,10 @@ class PromptEdit(QPlainTextEdit):
         cursor.setPosition(0)
         self.setTextCursor(cursor)
         self.verticalScrollBar().setValue(0)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Leave files to the window, which opens them."""
+        return source.hasText() and not source.hasUrls()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         is_return = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

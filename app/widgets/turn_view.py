@@ -51,6 +51,7 @@ class TurnView(QWidget):
     def __init__(self, turn: Turn) -> None:
         super().__init__()
         self.turn = turn
+        self._is_last = True
         self.notice = Notice()
         self._view = MarkdownView()
         self._waiting = label(tone="muted")
@@ -78,7 +79,6 @@ class TurnView(QWidget):
         self._which = label(tone="muted", font=fonts.tabular(fonts.small()))
         self._earlier.clicked.connect(lambda: self._leaf(-1))
         self._later.clicked.connect(lambda: self._leaf(1))
-        self._buttons = (self._copy, self._again)
         foot = QWidget()
         row = QHBoxLayout(foot)
         row.setContentsMargins(0, 0, 0, 0)
@@ -107,6 +107,11 @@ class TurnView(QWidget):
     @property
     def answer(self) -> Answer | None:
         return self.turn.answer
+
+    def set_last(self, is_last: bool) -> None:
+        """Only the last question can be answered again: what follows an earlier one belongs to its answer."""
+        self._is_last = is_last
+        self.show_facts()
 
     def copy(self) -> None:
         if self.answer is not None:
@@ -155,8 +160,9 @@ class TurnView(QWidget):
         self._which.setText(f"{self.turn.shown + 1} / {n}")
         self._earlier.setEnabled(self.turn.shown > 0)
         self._later.setEnabled(self.turn.shown < n - 1)
-        for one in self._buttons:
-            one.setVisible(answer is not None and answer.ended)
+        can_act = answer is not None and answer.ended
+        self._copy.setVisible(can_act)
+        self._again.setVisible(can_act and self._is_last)
         has_tokens = answer is not None and answer.lane.metrics.n_tokens > 0
         self._dot.setVisible(has_tokens)
         self._facts.setText(answer_facts(answer) if answer is not None and has_tokens else "")

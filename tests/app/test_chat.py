@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -36,8 +37,8 @@ def test_an_answer_streams_and_says_what_it_took(qtbot: QtBot, open_app: OpenApp
     opened = open_app(FAST)
     page = opened.window.chat
     opened.window.show_page(0)
-    qtbot.keyClicks(page.composer.edit, "Hello")
-    qtbot.keyClick(page.composer.edit, Qt.Key.Key_Return)
+    QTest.keyClicks(page.composer.edit, "Hello")
+    QTest.keyClick(page.composer.edit, Qt.Key.Key_Return)
     finish(qtbot, page)
     (view,) = page.transcript.turns
     assert view.answer is not None
@@ -81,7 +82,7 @@ def test_stop_keeps_what_has_come(qtbot: QtBot, open_app: OpenApp) -> None:
     page.send()
     qtbot.waitUntil(lambda: page.run.phase is ChatPhase.ANSWERING, timeout=10_000)
     qtbot.wait(100)
-    qtbot.keyClick(page.composer.edit, Qt.Key.Key_Escape)
+    QTest.keyClick(page.composer.edit, Qt.Key.Key_Escape)
     finish(qtbot, page)
     (view,) = page.transcript.turns
     assert "stopped" in view.facts

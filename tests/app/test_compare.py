@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -35,7 +36,7 @@ def test_both_lanes_stream_and_the_verdict_says_what_speculation_bought(
     qtbot: QtBot, open_app: OpenApp
 ) -> None:
     page = open_app(FAST).window.compare
-    qtbot.mouseClick(page.prompt.run, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(page.prompt.run, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.speculative.view.n_tokens > 20, timeout=10_000)
     assert "So far" in page.verdict.sentence
     finish(qtbot, page)
@@ -73,7 +74,7 @@ def test_stop_ends_both_lanes_and_keeps_their_text(qtbot: QtBot, open_app: OpenA
     page = open_app(replace(FAST, speed=2.0)).window.compare
     page.start()
     qtbot.waitUntil(lambda: page.plain.view.n_tokens > 5, timeout=10_000)
-    qtbot.keyClick(page.prompt.edit, Qt.Key.Key_Escape)
+    QTest.keyClick(page.prompt.edit, Qt.Key.Key_Escape)
     finish(qtbot, page)
     assert page.plain.state == page.speculative.state == "stopped"
     assert page.plain.view.n_tokens > 5

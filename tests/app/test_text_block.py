@@ -67,7 +67,9 @@ def test_code_is_copied_as_it_was_written(qtbot: QtBot) -> None:
     text, code, after = view.blocks
     assert isinstance(code, CodeBlock)
     assert (isinstance(text, TextBlock), isinstance(after, TextBlock)) == (True, True)
-    code.findChild(IconButton).click()
+    copy = code.findChild(IconButton)
+    assert isinstance(copy, IconButton)
+    copy.click()
     assert QApplication.clipboard().text() == "if a:\n    b()"
 
 

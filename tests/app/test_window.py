@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -120,22 +121,22 @@ def test_the_keyboard_reaches_everything(qtbot: QtBot, open_app: OpenApp) -> Non
     window = open_app(FAST).window
     window.activateWindow()
     control = Qt.KeyboardModifier.ControlModifier
-    qtbot.keyClick(window, Qt.Key.Key_1, control)
+    QTest.keyClick(window, Qt.Key.Key_1, control)
     assert window.pages.currentWidget() is window.chat
-    qtbot.keyClick(window, Qt.Key.Key_2, control)
+    QTest.keyClick(window, Qt.Key.Key_2, control)
     assert window.pages.currentWidget() is window.compare
-    qtbot.keyClick(window.compare.prompt.edit, Qt.Key.Key_Return, control)
+    QTest.keyClick(window.compare.prompt.edit, Qt.Key.Key_Return, control)
     assert window.compare.run.phase != "idle"
     finish(qtbot, window)
-    qtbot.keyClick(window, Qt.Key.Key_N, control)
+    QTest.keyClick(window, Qt.Key.Key_N, control)
     assert window.pages.currentWidget() is window.chat
-    qtbot.keyClicks(window.chat.composer.edit, "one")
-    qtbot.keyClick(window.chat.composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClicks(window.chat.composer.edit, "two?")
+    QTest.keyClicks(window.chat.composer.edit, "one")
+    QTest.keyClick(window.chat.composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(window.chat.composer.edit, "two?")
     assert window.chat.composer.text == "one\ntwo?"
-    qtbot.keyClick(window.chat.composer.edit, Qt.Key.Key_Return)
+    QTest.keyClick(window.chat.composer.edit, Qt.Key.Key_Return)
     finish(qtbot, window)
-    qtbot.keyClick(window, Qt.Key.Key_R, control)
+    QTest.keyClick(window, Qt.Key.Key_R, control)
     finish(qtbot, window)
     (turn,) = window.chat.transcript.turns
     assert len(turn.turn.answers) == 2
