@@ -28,6 +28,8 @@ from engine.worker.messages import (
 )
 
 FRAME_MS = 33
+MOST_PER_FRAME = 120
+"""More than thirty times a second as many events as any model gives; a burst is spread over frames."""
 
 
 class EngineBridge(QObject):
@@ -107,7 +109,7 @@ class EngineBridge(QObject):
         """Hand over what has arrived until now; what arrives meanwhile waits for the next frame."""
         self._since_drain.restart()
         batch: list[RoundDone] = []
-        for _ in range(len(self._queue)):
+        for _ in range(min(len(self._queue), MOST_PER_FRAME)):
             event = self._queue.popleft()
             if isinstance(event, RoundDone) and (not batch or batch[0].job == event.job):
                 batch.append(event)

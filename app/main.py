@@ -39,7 +39,7 @@ def run_app() -> int:
     assert isinstance(app, QApplication)
     service = Service()
     window = open_window(app, service, list_installed)
-    _quit_on_signals(app, window)
+    _SignalWatch(app, window)
     try:
         return app.exec()
     finally:
@@ -127,25 +127,31 @@ def _show_what_goes_wrong(window: Window) -> None:
     threading.excepthook = on_thread_error
 
 
-def _quit_on_signals(app: QApplication, window: Window) -> None:
-    """Close the window on SIGINT and SIGTERM.
+class _SignalWatch(QObject):
+    """Closes the window on SIGINT and SIGTERM.
 
     Python runs signal handlers between byte codes, and there are none while Qt waits: the signal's number is
     written to a socket that Qt watches.
     """
-    ours, theirs = socket.socketpair()
-    for end in (ours, theirs):
-        end.setblocking(False)
-    signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
 
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        window.close()
+    def __init__(self, app: QApplication, window: Window) -> None:
+        super().__init__(app)
+        self._ours, self._theirs = socket.socketpair()
+        for end in (self._ours, self._theirs):
+            end.setblocking(False)
+        self._window = window
+        signal.set_wakeup_fd(self._theirs.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        notifier = QSocketNotifier(self._ours.fileno(), QSocketNotifier.Type.Read, self)
+        notifier.activated.connect(lambda: self._ours.recv(64))
+        app.aboutToQuit.connect(self._end)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
-    notifier = QSocketNotifier(ours.fileno(), QSocketNotifier.Type.Read, app)
-    notifier.activated.connect(lambda: ours.recv(64))
-    app.aboutToQuit.connect(lambda: signal.set_wakeup_fd(-1))
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._window.close()
+
+    def _end(self) -> None:
+        signal.set_wakeup_fd(-1)
 
 
 def _log_to_file() -> None:

@@ -9,6 +9,7 @@ from app.format import share
 from app.lane import Lane
 from engine.measure.verdict import Verdict, verdict
 from engine.models.bundle import Bundle
+from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (
     PLAIN_LANE,
@@ -65,6 +66,11 @@ class RaceRecord:
         whole = max(finished) if finished else self.settings.max_tokens
         return 1.0 if lane.is_finished else lane.metrics.n_tokens / max(whole, lane.metrics.n_tokens, 1)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether both lanes came to an end of their own."""
+        return all(lane.reason in (FinishReason.STOP, FinishReason.LENGTH) for lane in self.lanes)
+
     def detail(self) -> str:
         """Return what stands under the verdict: acceptance, and whether the texts are the same."""
         parts = []
@@ -72,7 +78,9 @@ class RaceRecord:
             parts.append(f"{share(rate)} of drafts accepted")
         elif self.speculative.metrics.rounds:
             parts.append("nothing was drafted" if self.ended else "nothing drafted so far")
-        if self.ended:
+        if self.ended and not self.is_whole:
+            parts.append("stopped before the end")
+        elif self.ended:
             parts.append(self._sameness())
             parts.append("each lane had the whole computer to itself")
         return " · ".join(parts)

@@ -28,8 +28,8 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QPlainTextEdit[role="input"] {
   background: $base; color: $text; border: 1px solid $control_line; border-radius: 8px; padding: 0 8px; min-height: 30px;
   selection-background-color: $selection; selection-color: $text;
 }
-QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; height: 0; border: none; }
-QAbstractSpinBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; border: none; }
+QAbstractSpinBox QLineEdit { border: none; padding: 0 8px; min-height: 0; background: transparent; }
 QPlainTextEdit[role="input"] { padding: 3px 6px; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit[role="input"]:focus { border: 1px solid $accent; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled { color: $disabled; border-color: $line; }
@@ -77,7 +77,6 @@ QLabel[tone="accent"] { color: $accent; }
 QLabel[tone="warning"] { color: $warning; }
 QLabel[tone="error"] { color: $error; }
 
-QCheckBox { color: $text; spacing: 6px; }
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $line; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: $base; border: 2px solid $accent; width: 12px; margin: -6px 0; border-radius: 8px; }

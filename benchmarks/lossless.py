@@ -1,6 +1,7 @@
 """Do both lanes give the same tokens? Greedy, 30 prompts, several draft lengths; lists every place where they part.
 
     python -m benchmarks.lossless TARGET DRAFTER|ngram [--drafts 1,3,8,16] [--max-tokens 128] [--prompts 30]
+                                [--threads N]
 
 The plain lane is run once a prompt, the speculative lane once a draft length. Two lanes may part only at a near tie
 of two logits (a pass over several tokens adds up in another order than a pass over one), and only the race reports
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--drafts", default="1,3,8,16")
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--prompts", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     lengths = [int(text) for text in options.drafts.split(",")]
     equal = dict.fromkeys(lengths, 0)
@@ -58,7 +60,10 @@ def main() -> None:
     accepted = dict.fromkeys(lengths, 0)
     parted: list[tuple[str, int, int, FirstDifference | None]] = []
     with Client() as client:
-        client.load(Bundle("benchmark", options.target, drafter(options.drafter)), LoadSettings(n_ctx=2048))
+        client.load(
+            Bundle("benchmark", options.target, drafter(options.drafter)),
+            LoadSettings(n_ctx=2048, n_threads=options.threads),
+        )
         for number, (kind, text) in enumerate(prompts(options.prompts)):
             base = GenerationSettings(max_tokens=options.max_tokens)
             plain = client.generate(chat(text), base, speculative=False)

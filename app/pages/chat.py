@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from app import fonts, words
 from app.conversation import Answer, Turn
@@ -24,6 +24,7 @@ from app.widgets.load_strip import LoadStrip
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import IconButton, button, label, rule
 from app.widgets.run_options import field, temperature_box
+from app.widgets.switch import Switch
 from app.widgets.transcript import COLUMN_PX, Transcript
 from app.widgets.turn_view import TurnView
 from engine.speculation.round import Round
@@ -46,7 +47,7 @@ class ChatPage(QWidget):
         self._session = session
         self._keeper = keeper
         self.picker = BundlePicker(session, library)
-        self.speculation = QCheckBox("Speculation")
+        self.speculation = Switch("Speculation", text="Speculation")
         self.temperature = temperature_box(keeper.settings.chat_temperature)
         self.transcript = Transcript()
         self.notice = Notice()
@@ -82,7 +83,7 @@ class ChatPage(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(24, 16, 24, 12)
         head.setSpacing(12)
-        head.addWidget(self.picker, 1)
+        head.addWidget(self.picker, 5)
         head.addLayout(field("Temperature", self.temperature, words.TEMPERATURE))
         head.addWidget(self.speculation, 0, Qt.AlignmentFlag.AlignBottom)
         head.addStretch(1)

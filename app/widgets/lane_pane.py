@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout
 
 from app import fonts, words
-from app.format import count, duration, ratio, share, tokens_per_s
+from app.format import NOTHING_YET, count, duration, ratio, share, tokens_per_s
 from app.widgets.figure import BigFigure, Figure
 from app.widgets.legend import Legend
 from app.widgets.parts import TintedButton, button, label, rule
@@ -21,6 +21,7 @@ from app.widgets.token_view import TokenView
 from engine.measure.metrics import Metrics
 from engine.speculation.round import FinishReason, Round
 
+_TITLE_ROW_PX = 28
 _ENDINGS = {
     FinishReason.STOP: "finished",
     FinishReason.LENGTH: "reached the length",
@@ -59,6 +60,7 @@ class LanePane(QFrame):
     def _title_row(self, title: str, coloured: bool) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
+        row.addStrut(_TITLE_ROW_PX)
         row.addWidget(label(title, font=fonts.title()))
         row.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addStretch()
@@ -100,7 +102,6 @@ class LanePane(QFrame):
         self._stack = QStackedLayout()
         self._stack.addWidget(lines)
         self._stack.addWidget(self.view)
-        self.view.setMinimumHeight(96)
         return self._stack
 
     def _pass_row(self) -> QHBoxLayout:
@@ -154,8 +155,8 @@ class LanePane(QFrame):
         self.speed.set_value(tokens_per_s(metrics.tokens_per_s))
         self.first_token.set_value(duration(metrics.ttft_s))
         self.per_token.set_value(duration(metrics.tpot_s))
-        self.tokens.set_value(str(metrics.n_tokens))
-        self.passes.set_value(str(metrics.rounds))
+        self.tokens.set_value(str(metrics.n_tokens) if metrics.n_tokens else NOTHING_YET)
+        self.passes.set_value(str(metrics.rounds) if metrics.rounds else NOTHING_YET)
         self.per_pass.set_value(ratio(metrics.mean_accepted_length))
         self.acceptance.set_value(share(metrics.acceptance_rate))
         self.positions.set_counts(metrics.accepted_by_position, metrics.drafted_by_position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QElapsedTimer, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
-from app.format import duration, share
+from app.format import share
 from app.session import EngineSession, ModelPhase, ModelState
 from app.widgets.parts import button, label
 from app.widgets.progress_line import ProgressLine
@@ -60,6 +60,6 @@ class LoadStrip(QFrame):
         name = state.bundle.name if state.bundle else "the model"
         what = f"Loading {name}" if state.what == "target" else "Loading the drafter"
         elapsed = self._since.elapsed() / 1000
-        since = f" · {duration(round(elapsed))}" if elapsed >= 1 else ""
+        since = f" · {elapsed:.0f} s" if elapsed >= 1 else ""
         self._words.setText(f"{what} · {share(state.fraction)}{since}")
         self._line.set_progress(state.fraction)

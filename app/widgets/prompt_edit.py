@@ -56,6 +56,9 @@ class PromptEdit(QPlainTextEdit):
     def _fit(self) -> None:
         """Take as many lines as the text has, within the limits; QPlainTextEdit counts its size in lines."""
         n_lines = int(self.document().documentLayout().documentSize().height())
+        overflows = n_lines > self._most
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(policy)
         shown = min(self._most, max(self._least, n_lines))
         height = (
             shown * self.fontMetrics().lineSpacing() + 2 * int(self.document().documentMargin()) + _FRAME_PX

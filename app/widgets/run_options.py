@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QDoubleSpinBox,
     QHBoxLayout,
     QLineEdit,
@@ -87,8 +86,8 @@ def temperature_box(value: float) -> QDoubleSpinBox:
     box.setSingleStep(0.1)
     box.setDecimals(1)
     box.setValue(value)
-    box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
     box.setFixedWidth(72)
+    box.lineEdit().setTextMargins(6, 0, 6, 0)
     box.setAccessibleName("Temperature")
     return box
 
@@ -108,8 +107,8 @@ class RunOptions(QWidget):
         self.max_tokens.setRange(1, _MOST_TOKENS)
         self.max_tokens.setSingleStep(32)
         self.max_tokens.setValue(settings.max_tokens)
-        self.max_tokens.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         self.max_tokens.setFixedWidth(80)
+        self.max_tokens.lineEdit().setTextMargins(6, 0, 6, 0)
         self.seed = QLineEdit("" if settings.seed is None else str(settings.seed))
         self.seed.setPlaceholderText("random")
         self.seed.setValidator(QIntValidator(0, _MAX_SEED, self.seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app import fonts, words
@@ -15,6 +16,8 @@ from engine.measure.metrics import Metrics
 from engine.worker.messages import Loaded
 
 HEIGHT_PX = 28
+_DEVICE_FROM_PX = 840
+_CONTEXT_FROM_PX = 700
 
 
 class StatusBar(QWidget):
@@ -24,6 +27,7 @@ class StatusBar(QWidget):
         super().__init__()
         self.setProperty("role", "bar")
         self.setFixedHeight(HEIGHT_PX)
+        self._is_loaded = False
         self._details: dict[TintedButton, tuple[str, str]] = {}
         self._bundle = self._part(
             "Nothing loaded", "Model", "No model is loaded. It loads with the first run."
@@ -43,6 +47,15 @@ class StatusBar(QWidget):
         row.addWidget(self._truth)
         for hidden in (self._context, self._device, self._dot, self._truth):
             hidden.hide()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """In a narrow window leave out what matters least."""
+        self._device.setVisible(self._is_loaded and self.width() >= _DEVICE_FROM_PX)
+        self._context.setVisible(self._is_loaded and self.width() >= _CONTEXT_FROM_PX)
 
     def _part(self, text: str, title: str, detail: str) -> TintedButton:
         one = button(text, role="status")
@@ -66,8 +79,8 @@ class StatusBar(QWidget):
     def show_model(self, state: ModelState) -> None:
         """Show what is loaded, or that it is loading."""
         is_loaded = state.phase is ModelPhase.LOADED and state.loaded is not None
-        self._device.setVisible(is_loaded)
-        self._context.setVisible(is_loaded)
+        self._is_loaded = is_loaded
+        self._make_room()
         if state.loaded is not None and state.bundle is not None:
             name = f"{state.bundle.name} · {drafter_words(state.bundle.drafter)}"
             self._say(self._bundle, name, "Model", model_detail(state.loaded))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -23,6 +25,9 @@ from app.widgets.parts import IconButton, label
 # Raw HTML in an answer would swallow the rest of its line, and could ask for pictures from elsewhere.
 _DIALECT = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 _LINE_HEIGHT_PERCENT = 125.0
+_INDENT_PX = 24
+_LINE_SEPARATOR = "\u2028"
+_PLAIN_LINE = re.compile(r"^ {0,3}(?:[^\s#>|*+=`~<\d-]|\*\*\S)[^|]*$")
 
 
 class TextBlock(QTextBrowser):
@@ -41,6 +46,7 @@ class TextBlock(QTextBrowser):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("Answer")
         self.document().setDocumentMargin(0)
+        self.document().setIndentWidth(_INDENT_PX)
         self.document().setUndoRedoEnabled(False)
         self.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
 
@@ -74,7 +80,7 @@ class TextBlock(QTextBrowser):
         cursor.mergeBlockFormat(form)
         for block, margin in ((self.document().firstBlock(), "top"), (self.document().lastBlock(), "bottom")):
             edge = block.blockFormat()
-            edge.setTopMargin(0) if margin == "top" else edge.setBottomMargin(0)
+            (edge.setTopMargin if margin == "top" else edge.setBottomMargin)(0)
             QTextCursor(block).setBlockFormat(edge)
 
     def loadResource(self, _kind: int, _name: QUrl | str) -> Any:
@@ -101,8 +107,13 @@ class TextBlock(QTextBrowser):
 
 
 def _with_line_breaks(text: str) -> str:
-    """Keep the ends of lines: models write verses and addresses without the two spaces that Markdown wants."""
-    return text.replace("\n", "  \n")
+    """Keep the ends of plain lines: models write verses without the marks that Markdown wants."""
+    lines = text.split("\n")
+    joined = lines[0]
+    for before, line in pairwise(lines):
+        breaks = _PLAIN_LINE.match(before) and _PLAIN_LINE.match(line)
+        joined += (_LINE_SEPARATOR if breaks else "\n") + line
+    return joined
 
 
 class _CodeText(QPlainTextEdit):
@@ -132,6 +143,7 @@ class CodeBlock(QFrame):
         self._edit.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._edit.setUndoRedoEnabled(False)
         self._edit.document().setDocumentMargin(0)
+        self._edit.horizontalScrollBar().rangeChanged.connect(lambda *_: self._fit())
         head = QHBoxLayout()
         head.addWidget(self._language)
         head.addStretch()
@@ -161,6 +173,8 @@ class CodeBlock(QFrame):
 
     def _fit(self) -> None:
         lines = max(1, self._edit.blockCount())
-        height = lines * self._edit.fontMetrics().lineSpacing() + 16
+        bar = self._edit.horizontalScrollBar()
+        bar_px = bar.sizeHint().height() if bar.maximum() > 0 else 0
+        height = lines * self._edit.fontMetrics().lineSpacing() + 4 + bar_px
         if height != self._edit.height():
             self._edit.setFixedHeight(height)

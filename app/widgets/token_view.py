@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
 from app.palette import current_colours
 from engine.speculation.round import Round
+
+_LEAST_HEIGHT_PX = 88
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,13 @@ class TokenView(QPlainTextEdit):
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(0)
+
+    def sizeHint(self) -> QSize:
+        """Ask for little: the page gives what is left, and scrolls only when that is too little."""
+        return QSize(240, _LEAST_HEIGHT_PX)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
     @property
     def n_tokens(self) -> int:

@@ -21,7 +21,6 @@ class Transcript(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setAccessibleName("Conversation")
         column = QWidget()
         column.setMaximumWidth(COLUMN_PX)
@@ -31,11 +30,11 @@ class Transcript(QScrollArea):
         self._column.addStretch()
         page = QWidget()
         page.setProperty("role", "page")
-        row = QHBoxLayout(page)
-        row.setContentsMargins(24, 0, 24, 0)
-        row.addStretch(1)
-        row.addWidget(column, 1000)
-        row.addStretch(1)
+        self._row = QHBoxLayout(page)
+        self._row.addStretch(1)
+        self._row.addWidget(column, 1000)
+        self._row.addStretch(1)
+        self._keep_width(has_bar=False)
         self.setWidget(page)
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self._on_scrolled)
@@ -58,6 +57,12 @@ class Transcript(QScrollArea):
     def _on_scrolled(self, value: int) -> None:
         self._follows = value >= self.verticalScrollBar().maximum() - _NEAR_PX
 
+    def _keep_width(self, *, has_bar: bool) -> None:
+        """Give the text the same room with and without a scroll bar, so that nothing moves when it comes."""
+        bar_px = 0 if has_bar else self.verticalScrollBar().sizeHint().width()
+        self._row.setContentsMargins(24, 0, 24 + bar_px, 0)
+
     def _on_range(self, _least: int, most: int) -> None:
+        self._keep_width(has_bar=most > 0)
         if self._follows:
             self.verticalScrollBar().setValue(most)

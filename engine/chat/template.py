@@ -64,6 +64,11 @@ class ChatTemplate:
         self._template: jinja2.Template
         self._environment, self._template = self._guarded(lambda: compile_template(source))
 
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Return the texts at which an answer is over although no token says so: the next turn in plain text."""
+        return ("\nUser:",) if self.origin is TemplateOrigin.PLAIN else ()
+
     def render(self, messages: Sequence[ChatMessage], *, add_generation_prompt: bool = True) -> str:
         """Return the prompt text for `messages`, ready for the assistant to continue.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -12,57 +11,19 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
-from engine.errors import Cancelled, ContextTooLarge, DecodeFailed, PreconditionFailed, PromptTooLong
+from engine.errors import Cancelled, DecodeFailed, PreconditionFailed, PromptTooLong
 from engine.llama.batch import SEQUENCE, TokenBatch
 from engine.llama.cancel import CancelFlag, abort_callback_address
+from engine.llama.context_settings import ContextSettings, check_settings, context_params
 from engine.llama.library import find_symbol
 from engine.llama.load_errors import context_error
 from engine.llama.model import Model
+from engine.llama.snapshots import Moment, Snapshots
 from engine.speculation.protocols import Logits
-from engine.speculation.settings import MAX_DRAFT_LENGTH
 
-MAX_DEFAULT_CTX: Final = 8192
+__all__ = ["Context", "ContextSettings"]
+
 _ABORTED: Final = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
-    """How a context is made. `n_ctx` 0: the model's own, at most 8192 tokens.
-
-    `max_rows` rows of logits a pass: llama.cpp reserves its compute buffer for that many rows of the whole
-    vocabulary. `n_threads` is used for one token and for many alike. `n_batch` bounds a pass, and with it the
-    wait for a cancel on devices that cannot be interrupted.
-    """
-
-    n_ctx: int = 0
-    n_threads: int = 4
-    max_rows: int = MAX_DRAFT_LENGTH + 1
-    n_batch: int = 512
-    offload_kqv: bool = True
-
-    def resolved_n_ctx(self, n_ctx_train: int) -> int:
-        return self.n_ctx or min(n_ctx_train or MAX_DEFAULT_CTX, MAX_DEFAULT_CTX)
-
-
-def context_params(settings: ContextSettings, n_ctx: int) -> Any:
-    """Return llama_context_params.
-
-    The memory forecast uses the same ones, so that it counts what is made later.
-    """
-    params = api.llama_context_default_params()
-    params.n_ctx = n_ctx
-    params.n_batch = params.n_ubatch = settings.n_batch
-    params.n_seq_max = 1
-    # The default reserves n_batch rows of logits: 300 MiB instead of 40 for a vocabulary of 150,000.
-    params.n_outputs_max = settings.max_rows
-    params.n_outputs_max_per_seq = settings.max_rows
-    params.n_threads = params.n_threads_batch = settings.n_threads
-    params.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_AUTO
-    # The default is true (src/llama-context.cpp) although llama.cpp's own tools use false: 5 times the cache.
-    params.swa_full = False
-    params.offload_kqv = settings.offload_kqv
-    params.no_perf = True
-    return params
 
 
 class Context:
@@ -76,7 +37,7 @@ class Context:
         self.model = model
         self.cancel = cancel or CancelFlag()
         n_ctx = settings.resolved_n_ctx(model.n_ctx_train)
-        _check_settings(settings, n_ctx, model)
+        check_settings(settings, n_ctx, model.n_ctx_train)
         params = context_params(settings, n_ctx)
         params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
         params.abort_callback_data = self.cancel.callback_data
@@ -96,6 +57,7 @@ class Context:
         self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
         self._rows_address = 0
         self._rows: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self._snapshots = Snapshots(self._pointer) if model.restarts_on_rewind else None
         model.add_dependent(self)
 
     @property
@@ -119,7 +81,8 @@ class Context:
 
         Returns when the pass is complete, on a GPU too. Raises Cancelled, DecodeFailed, PromptTooLong or
         PreconditionFailed; the cache then holds what it held before. Only a model with a running state
-        (`Model.restarts_on_rewind`) cannot go back from a pass that was broken off: its cache is then empty.
+        (`Model.restarts_on_rewind`) may be unable to go back from a prompt pass that was broken off: its
+        cache is then empty.
         """
         count = len(tokens)
         first = len(self._cached)
@@ -129,6 +92,8 @@ class Context:
         else:
             self._batch.fill(tokens, first, n_rows)
         self._n_rows = 0
+        if self._snapshots is not None and n_rows > 1:
+            self._snapshots.take(Moment.BEFORE_DRAFT, first)
         code = api.llama_decode(self._pointer, self._batch.raw)
         if code == 0:
             # On a GPU a pass has only been queued; times would be those of the next call otherwise.
@@ -137,6 +102,8 @@ class Context:
             self._undo(first, code)
         self._cached.extend(tokens)
         self._n_rows = n_rows
+        if self._snapshots is not None and n_rows == 1 and count > 1:
+            self._snapshots.take(Moment.PROMPT_END, first + count)
 
     def _check_pass(self, tokens: Sequence[int], count: int, first: int, n_rows: int) -> None:
         """Refuse whatever llama.cpp would assert on or answer with a bare -1."""
@@ -163,7 +130,9 @@ class Context:
 
     def _undo(self, n_tokens: int, code: int) -> None:
         """Take a failed pass back out of the cache and raise what happened."""
-        if not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+        if not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1) and (
+            self._restore(n_tokens) < n_tokens
+        ):
             self.clear()
         if code == _ABORTED:
             raise Cancelled("The work was stopped.")
@@ -194,8 +163,8 @@ class Context:
         """Forget all but the first `n_tokens` cached tokens.
 
         Where llama.cpp cannot go back that far (a running state; a sliding window whose older cells are gone)
-        the kept tokens are evaluated again, which costs their prefill. Raises Cancelled then, with fewer
-        tokens cached.
+        kept tokens are evaluated again: those after the last snapshot of a running state, else all of them,
+        which costs their prefill. Raises Cancelled then, with fewer tokens cached.
         """
         count = len(self._cached)
         if not 0 <= n_tokens <= count:
@@ -208,7 +177,7 @@ class Context:
         elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
             del self._cached[n_tokens:]
         else:
-            self._evaluate_again(self._cached[:n_tokens])
+            self._evaluate_again(n_tokens)
 
     def _reaches_back(self, n_tokens: int) -> bool:
         """Whether every cell that the token after the first `n_tokens` looks at is still there.
@@ -222,16 +191,29 @@ class Context:
         oldest: int = api.llama_memory_seq_pos_min(self._memory, SEQUENCE)
         return oldest <= max(0, n_tokens - self.model.n_swa)
 
-    def _evaluate_again(self, tokens: list[int]) -> None:
-        self.clear()
-        for start in range(0, len(tokens), self.n_batch):
-            self.extend(tokens[start : start + self.n_batch], 0)
+    def _evaluate_again(self, n_tokens: int) -> None:
+        kept = self._cached[:n_tokens]
+        first = self._restore(n_tokens)
+        if first == 0:
+            self.clear()
+        del self._cached[first:]
+        for start in range(first, n_tokens, self.n_batch):
+            self.extend(kept[start : start + self.n_batch], 0)
+
+    def _restore(self, n_tokens: int) -> int:
+        """Go back to a snapshot of at most `n_tokens` tokens; return how many it had, 0 if there is none."""
+        first = self._snapshots.restore(n_tokens) if self._snapshots is not None else 0
+        if first and not api.llama_memory_seq_rm(self._memory, SEQUENCE, first, -1):
+            return 0
+        return first
 
     def clear(self) -> None:
         """Forget everything."""
         api.llama_memory_clear(api.llama_get_memory(self.pointer), False)
         self._cached.clear()
         self._n_rows = 0
+        if self._snapshots is not None:
+            self._snapshots.forget()
 
     def warm_up(self) -> None:
         """Touch the weights and reserve every buffer with two short passes; the cache must be empty.
@@ -260,21 +242,3 @@ class Context:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def refuse_beyond_model(n_ctx: int, n_ctx_train: int) -> None:
-    """Raise ContextTooLarge if a model trained for `n_ctx_train` tokens cannot look back `n_ctx`.
-
-    0 is not known.
-    """
-    if n_ctx > n_ctx_train > 0:
-        raise ContextTooLarge(
-            f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
-            remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
-        )
-
-
-def _check_settings(settings: ContextSettings, n_ctx: int, model: Model) -> None:
-    refuse_beyond_model(n_ctx, model.n_ctx_train)
-    if n_ctx < 1 or settings.n_threads < 1 or not 1 <= settings.max_rows <= settings.n_batch:
-        raise PreconditionFailed(f"A context cannot be made with {settings}.")

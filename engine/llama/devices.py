@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 from pathlib import Path
 from typing import Final
 
@@ -59,9 +60,25 @@ def host_memory(cgroup: Path = _CGROUP) -> tuple[int, int]:
 
 
 def default_threads() -> int:
-    """Return how many threads to compute with: one per physical core that this process may run on."""
-    physical = psutil.cpu_count(logical=False) or 1
+    """Return how many threads to compute with: one per physical core that this process may run on.
+
+    On Apple's chips only the fast cores count: every step of a pass waits for the slowest thread
+    (common/common.cpp, cpu_get_num_physical_cores).
+    """
+    physical = _fast_apple_cores() or psutil.cpu_count(logical=False) or 1
     return max(1, min(physical, _usable_cpus()))
+
+
+def _fast_apple_cores() -> int:
+    """Return the number of performance cores, 0 where there is no such thing."""
+    if platform.system() != "Darwin":
+        return 0
+    value, size = ctypes.c_int(0), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
+    ask = ctypes.CDLL(None).sysctlbyname
+    failed = ask(
+        b"hw.perflevel0.physicalcpu", ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)
+    )
+    return 0 if failed else value.value
 
 
 def _usable_cpus() -> int:

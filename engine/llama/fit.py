@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import ContextTooLarge, LoadFailed
-from engine.llama.context import ContextSettings, refuse_beyond_model
+from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import HOST, MemoryByDevice, add_up, forecast
 from engine.models.gguf_header import GgufHeader, read_header
@@ -37,7 +37,7 @@ def require_fit(
     n_gpu_layers: int,
     devices: Sequence[Device],
 ) -> None:
-    """Raise unless all `plans`, the target's first, fit what `devices` have free, with contexts of `n_ctx` tokens.
+    """Raise unless all `plans`, the target's first, fit into `devices` with contexts of `n_ctx` tokens.
 
     Raises ContextTooLarge with the nearest context that fits, or LoadFailed if the weights alone do not.
     Where all of it is certainly small the models are not even opened: llama.cpp needs most of a second to

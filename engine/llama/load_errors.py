@@ -16,7 +16,8 @@ _CUT_SHORT: Final = re.compile(
     r"not within the file bounds|corrupted or incomplete|file is truncated|unexpectedly reached end of file"
 )
 _DAMAGED: Final = re.compile(
-    r"missing tensor|wrong shape|key not found in model|wrong number of tensors|invalid gguf|duplicated"
+    r"missing tensor|tensor '[^']*' not found|wrong shape|wrong number of tensors|"
+    r"key not found in model|invalid gguf|duplicated"
 )
 
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from llama_cpp import llama_cpp as api
 
-from engine.llama.context import Context, ContextSettings, context_params
+from engine.llama.context import Context
+from engine.llama.context_settings import ContextSettings, context_params
 from engine.llama.library import LlamaLibrary, find_symbol
 from engine.llama.load_errors import context_error, load_error
 from engine.llama.log import LogRecord

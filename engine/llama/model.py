@@ -36,7 +36,9 @@ class Model:
         """Take over `pointer`; use `open`."""
         self.library = library
         self.file = file
-        self.vocabulary = Vocabulary(api.llama_model_get_vocab(pointer))
+        self.vocabulary = Vocabulary(
+            api.llama_model_get_vocab(pointer), lambda: file.read_array("tokenizer.ggml.tokens")
+        )
         self.n_layers = int(api.llama_model_n_layer(pointer))
         self.n_layers_offloaded = min(n_layers_offloaded, self.n_layers)
         self.n_params = int(api.llama_model_n_params(pointer))
@@ -65,21 +67,13 @@ class Model:
         file = check_model_file(path, role)
         params = api.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
-        stopped = False
-
-        def progress(fraction: float, _: object) -> bool:
-            nonlocal stopped
-            stopped = is_cancelled is not None and is_cancelled()
-            if on_progress is not None and not stopped:
-                on_progress(fraction)
-            return not stopped
-
-        params.progress_callback = callback = api.llama_progress_callback(progress)
+        watch = _LoadWatch(on_progress, is_cancelled)
+        params.progress_callback = callback = api.llama_progress_callback(watch)
         with library.log.recording() as record:
             pointer = api.llama_model_load_from_file(os.fsencode(path), params)
         del callback
         if not pointer:
-            raise Cancelled("Loading was stopped.") if stopped else load_error(path.name, record)
+            raise watch.error or load_error(path.name, record)
         model = cls(library, file, pointer, _offloaded(record))
         model._require_decoder()
         return model
@@ -162,6 +156,27 @@ class Model:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class _LoadWatch:
+    """llama.cpp's progress callback. An exception cannot pass through C: it is kept in `error` and ends the load."""
+
+    def __init__(
+        self, on_progress: Callable[[float], None] | None, is_cancelled: Callable[[], bool] | None
+    ) -> None:
+        self.error: Exception | None = None
+        self._on_progress = on_progress
+        self._is_cancelled = is_cancelled
+
+    def __call__(self, fraction: float, _: object) -> bool:
+        try:
+            if self._is_cancelled is not None and self._is_cancelled():
+                raise Cancelled("Loading was stopped.")
+            if self._on_progress is not None:
+                self._on_progress(fraction)
+        except Exception as error:  # noqa: BLE001
+            self.error = error
+        return self.error is None
 
 
 def _offloaded(record: LogRecord) -> int:

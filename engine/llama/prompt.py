@@ -44,6 +44,10 @@ class PromptTokenizer:
             raise EmptyPrompt(_EMPTY, remedy=_WRITE)
         return self._model.vocabulary.tokenize(prompt.raw)
 
+    def stop(self, prompt: Prompt) -> tuple[str, ...]:
+        """Return the texts that end an answer to `prompt`, besides those that the request names."""
+        return self.template.stop if prompt.messages else ()
+
     def _chat_tokens(self, prompt: Prompt) -> list[int]:
         vocabulary = self._model.vocabulary
         text = self.template.render(prompt.messages)

@@ -36,10 +36,10 @@ class _CandidateArray(ctypes.Structure):
 class SamplerChain:
     """A llama.cpp sampler chain and the candidate array that it works on; freed with the last reference."""
 
-    def __init__(self, chain: Any, n_vocab: int) -> None:
+    def __init__(self, chain: Any, capacity: int) -> None:
+        """Take over `chain`; `capacity` is the most candidates that it is ever applied to."""
         self._chain = chain
-        self._n_vocab = n_vocab
-        self._candidates = np.zeros(n_vocab, _CANDIDATE)
+        self._candidates = np.zeros(capacity, _CANDIDATE)
         self._address: int = self._candidates.ctypes.data
         self._array = _CandidateArray(self._address, 0, -1, False)
         self._apply = _apply_function()
@@ -67,7 +67,7 @@ class SamplerChain:
         api.llama_sampler_accept(self._chain, token)
 
     def clone(self) -> SamplerChain:
-        return SamplerChain(api.llama_sampler_clone(self._chain), self._n_vocab)
+        return SamplerChain(api.llama_sampler_clone(self._chain), len(self._candidates))
 
 
 class ChainSampler:
@@ -84,11 +84,7 @@ class ChainSampler:
         self._ids = np.arange(self._n_vocab, dtype=np.int32)
         self._suppressed = np.array(vocabulary.suppressed(), np.int32)
         self._truncation = SamplerChain(_truncation_chain(settings), self._n_vocab)
-        self._penalties = (
-            SamplerChain(_penalty_chain(settings, self._n_vocab), self._n_vocab)
-            if _penalises(settings)
-            else None
-        )
+        self._penalties = _penalty_chain(settings, self._n_vocab) if _penalises(settings) else None
         self._recent: deque[int] = deque(maxlen=settings.penalty_last_n)
 
     @property
@@ -162,14 +158,15 @@ def _penalises(settings: SamplingSettings) -> bool:
     return settings.has_penalties and settings.penalty_last_n > 0
 
 
-def _penalty_chain(settings: SamplingSettings, n_vocab: int) -> Any:
-    return api.llama_sampler_init_penalties(
+def _penalty_chain(settings: SamplingSettings, n_vocab: int) -> SamplerChain:
+    sampler = api.llama_sampler_init_penalties(
         n_vocab,
         settings.penalty_last_n,
         settings.repeat_penalty,
         settings.frequency_penalty,
         settings.presence_penalty,
     )
+    return SamplerChain(sampler, min(settings.penalty_last_n, n_vocab))
 
 
 def _truncation_chain(settings: SamplingSettings) -> Any:

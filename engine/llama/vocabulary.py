@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Final
 
@@ -21,8 +21,10 @@ _TYPE_NAMES: Final = {0: "none", 1: "SPM", 2: "BPE", 3: "WPM", 4: "UGM", 5: "RWK
 class Vocabulary:
     """The tokens of one loaded model; usable only while the model is open."""
 
-    def __init__(self, pointer: Any) -> None:
+    def __init__(self, pointer: Any, read_stored: Callable[[], bytes] = bytes) -> None:
+        """`read_stored` returns the bytes of the model file's list of tokens, b"" if there are none."""
         self._pointer = pointer
+        self.read_stored = read_stored
         self.n_tokens = int(api.llama_vocab_n_tokens(pointer))
         self.type_name = _TYPE_NAMES.get(api.llama_vocab_type(pointer), "unknown")
         self.adds_bos = bool(api.llama_vocab_get_add_bos(pointer))
@@ -111,6 +113,8 @@ def find_mismatch(target: Vocabulary, drafter: Vocabulary) -> str | None:
             return f"the target {name} a text with {_end(*target_end)}, the drafter with {_end(*drafter_end)}"
     if abs(target.n_tokens - drafter.n_tokens) > MAX_SIZE_DIFFERENCE:
         return f"vocabulary sizes differ: {target.n_tokens} and {drafter.n_tokens} tokens"
+    if _stored_alike(target, drafter):
+        return None
     common = min(target.n_tokens, drafter.n_tokens)
     token = _first_difference(target.texts(common), drafter.texts(common))
     if token is None:
@@ -127,6 +131,15 @@ def require_match(target: Vocabulary, drafter: Vocabulary) -> None:
             f"This drafter does not fit the target: {reason}.",
             remedy="Choose a small model of the same family, or n-gram lookup, which fits every target.",
         )
+
+
+def _stored_alike(target: Vocabulary, drafter: Vocabulary) -> bool:
+    """Whether one file's list of tokens begins with all of the other's.
+
+    Asking llama.cpp for every text of two vocabularies of 150,000 tokens takes half a second, this 5 ms.
+    """
+    shorter, longer = sorted((target.read_stored(), drafter.read_stored()), key=len)
+    return bool(shorter) and longer.startswith(shorter)
 
 
 def _first_difference(first: Sequence[bytes], second: Sequence[bytes]) -> int | None:

@@ -41,6 +41,7 @@ def logit_gap(
 ) -> LogitGap:
     """Return how far apart the two tokens' logits are after `prompt` and the `common` tokens of the answers.
 
+    They are the model's own, before any penalty.
     `target` is the plain lane's: its cache is rolled back to there and the last token evaluated again,
     alone, as the lane did. Raises what `CausalModel.extend` raises.
     """

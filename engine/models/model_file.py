@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.errors import FileGone, WrongKindOfFile
 from engine.models.file_kind import FileKind, classify
-from engine.models.gguf_header import GgufHeader, read_header
+from engine.models.gguf_header import GgufHeader, LongArray, read_header
 
 # common/download.cpp: the name of a part of a model in several files.
 _PART: Final = re.compile(r"^(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$")
@@ -31,6 +31,18 @@ class ModelFile:
     header: GgufHeader
     kind: FileKind
     file_bytes: int
+
+    def read_array(self, key: str) -> bytes:
+        """Return the bytes of a long array of the metadata; b"" if it is short, missing or unreadable."""
+        array = self.header.metadata.get(key)
+        if not isinstance(array, LongArray):
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(array.offset)
+                return file.read(array.n_bytes)
+        except OSError:
+            return b""
 
 
 def check_model_file(path: Path, role: ModelRole = ModelRole.TARGET) -> ModelFile:

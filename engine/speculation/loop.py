@@ -144,7 +144,9 @@ def _draft(answer: _Answer) -> Draft:
 def _readable(draft: Draft, n_max: int, n_vocab: int) -> Draft:
     """Cut `draft` before the first token that the target does not have, and to `n_max`.
 
-    A vocabulary may differ by a few tokens at its end; llama.cpp rejects the whole batch for one unknown id.
+    A vocabulary may differ by a few tokens at its end; llama.cpp rejects the whole batch for one unknown
+    id. A drafter that samples keeps such tokens out of its distribution: cutting what was sampled would
+    bias the rest.
     """
     n = next((i for i, token in enumerate(draft.tokens) if not 0 <= token < n_vocab), len(draft.tokens))
     n = min(n, n_max)

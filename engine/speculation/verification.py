@@ -78,9 +78,9 @@ def _own_token(logits: Logits, sampler: Sampler, rng: np.random.Generator) -> in
 def _inverse_cdf(probs: NDArray[np.float64], u: float) -> int:
     cumulative = probs.cumsum()
     total = cumulative[-1]
+    at = cumulative.searchsorted(u * total, side="right")
     # `u * total` may round up to `total`; the last token of non-zero probability is then the right one.
-    last = cumulative.searchsorted(total, side="left")
-    return int(min(cumulative.searchsorted(u * total, side="right"), last))
+    return int(at) if at < len(cumulative) else int(cumulative.searchsorted(total, side="left"))
 
 
 def _probability(distribution: Distribution, token: int) -> float:

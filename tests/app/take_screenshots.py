@@ -123,6 +123,18 @@ def compare_finished(window: Window, service: ScriptedService) -> Iterator[int]:
     yield 100
 
 
+def compare_difference(window: Window, service: ScriptedService) -> Iterator[int]:
+    yield from compare_finished(window, service)
+    for pane in (window.compare.plain, window.compare.speculative):
+        pane.view.show_token(41)
+    yield 100
+
+
+def compare_narrow(window: Window, service: ScriptedService) -> Iterator[int]:
+    window.resize(700, 900)
+    yield from compare_finished(window, service)
+
+
 def chat_empty(window: Window, service: ScriptedService) -> Iterator[int]:
     window.show_page(0)
     yield 300
@@ -167,7 +179,7 @@ SCENES = (
     Scene("compare-racing", replace(FAST, speed=1.4), compare_running),
     Scene("compare-finished", FAST, compare_finished),
     Scene("compare-lost", Script(text=POEM, speed=8, accept=(0, 0, 1), slow_check=1.3), compare_finished),
-    Scene("compare-difference", replace(FAST, difference_at=41), compare_finished),
+    Scene("compare-difference", replace(FAST, difference_at=41), compare_difference),
     Scene(
         "compare-error",
         replace(
@@ -184,6 +196,7 @@ SCENES = (
     ),
     Scene("compare-worker-died", replace(FAST, lost_after_rounds=90), compare_finished),
     Scene("compare-silent", replace(FAST, silent_after_rounds=60), compare_running),
+    Scene("compare-narrow", FAST, compare_narrow),
     Scene("chat-empty", FAST, chat_empty),
     Scene("chat-streaming", replace(FAST, speed=2.0), chat_streaming),
     Scene("chat-finished", FAST, chat_finished),

@@ -179,4 +179,5 @@ def test_a_model_without_a_template_gets_one_that_fits(
 ) -> None:
     template = choose_template(source, has_token=tokens.__contains__, bos_token="<s>")
     assert template.origin is origin
+    assert template.stop == (("\nUser:",) if origin is TemplateOrigin.PLAIN else ())
     assert template.render(HELLO).startswith(beginning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,16 @@ SETTINGS = ContextSettings(n_ctx=1024, n_threads=1)
 TEXT = "def read_header(path):\n    with open(path) as file:\n        return file.read()\n\n"
 # full attention, a running state, a sliding window of 32 tokens, three more layers of another kind
 ARCHITECTURES = ("llama.gguf", "qwen35.gguf", "gemma4.gguf", "step35.gguf")
+
+
+class CountingContext(Context):
+    """Counts the tokens that it evaluates."""
+
+    n_evaluated = 0
+
+    def extend(self, tokens: Sequence[int], n_rows: int) -> None:
+        self.n_evaluated += len(tokens)
+        super().extend(tokens, n_rows)
 
 
 def evaluate(context: Context, tokens: list[int]) -> None:
@@ -86,6 +97,22 @@ def test_many_small_rewinds_stay_correct(llama: LlamaLibrary, tiny_models: Path,
         assert np.allclose(context.logits(0), from_scratch(model, [*tokens, 65]), atol=2e-2)
 
 
+@pytest.mark.parametrize("name", ["qwen35.gguf", "llama.gguf"])
+def test_rejected_drafts_cost_no_prefill(llama: LlamaLibrary, tiny_models: Path, name: str) -> None:
+    with Model.open(llama, tiny_models / name) as model:
+        tokens = (model.vocabulary.tokenize(TEXT) * 20)[:500]
+        with CountingContext(model, SETTINGS) as context:
+            context.extend(tokens, 1)
+            for kept in (3, 0, 4, 2):
+                n_before = len(context.cached)
+                context.extend([65, 66, 67, 68], 4)
+                context.rewind(n_before + kept)
+            context.rewind(500)
+            assert context.n_evaluated <= 500 + 4 * 4 + (3 + 0 + 0 + 2)
+            context.extend([70], 1)
+            assert np.allclose(context.logits(0), from_scratch(model, [*tokens, 70]), atol=2e-2)
+
+
 def test_rewinding_to_the_end_keeps_the_cache_and_forward_is_refused(llama_model: Model) -> None:
     with Context(llama_model, SETTINGS) as context:
         context.extend([1, 2, 3], 1)
@@ -140,9 +167,9 @@ def test_a_closed_context_and_model_answer_with_a_sentence(llama: LlamaLibrary, 
 
 
 def test_cancel_breaks_off_a_pass_and_leaves_the_cache_as_it_was(starter: Model) -> None:
-    tokens = (starter.vocabulary.tokenize(TEXT) * 40)[:512]
+    tokens = (starter.vocabulary.tokenize(TEXT) * 40)[:160]
     flag = CancelFlag()
-    with Context(starter, ContextSettings(n_ctx=1024, n_threads=2), flag) as context:
+    with Context(starter, SETTINGS, flag) as context:
         context.extend(tokens[:16], 1)
         begin = time.perf_counter()
         context.extend(tokens[16:], 1)

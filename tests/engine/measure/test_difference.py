@@ -28,6 +28,7 @@ def test_first_difference(plain: list[int], speculative: list[int], index: int |
 def test_first_difference_can_go_on_from_what_is_known() -> None:
     assert first_difference([1, 2, 3, 4], [1, 2, 3, 5], start=3) == 3
     assert first_difference([1, 2, 3], [1, 2], start=2) is None
+    assert first_difference([8, 2], [9, 2], start=1) is None
 
 
 def test_gap_is_that_of_the_plain_lanes_own_logits() -> None:

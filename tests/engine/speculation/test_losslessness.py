@@ -110,7 +110,7 @@ def test_point_mass_drafts_keep_the_distribution(shape: str) -> None:
 def test_whole_loop_with_a_draft_model_keeps_the_distribution() -> None:
     p, q = SHAPES["sharp"]
     drafter = DraftModelDrafter(NumpyModel(q, n_ctx=2 * N_SAMPLES), N_VOCAB)
-    tokens = answer_tokens(p, drafter, 3, N_SAMPLES, TRUNCATED)
+    tokens = answer_tokens(p, drafter, 3, N_SAMPLES // 2, TRUNCATED)
     assert p_value(tokens, transition_matrix(p, TRUNCATED)) > SIGNIFICANCE
 
 

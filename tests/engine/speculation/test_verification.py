@@ -84,6 +84,20 @@ def test_equal_distributions_accept_everything() -> None:
         )
 
 
+def test_sampled_draft_is_accepted_as_often_as_can_be() -> None:
+    """The most that any lossless rule can accept is the sum of min(p, q) (Leviathan et al. 2023, theorem
+    3.5)."""
+    row = np.log(np.array([0.6, 0.3, 0.1])).astype(np.float32)
+    p, q = NumpySampler(SAMPLED).distribution(row), distribution(t0=0.2, t1=0.5, t2=0.3)
+    rng, n = np.random.default_rng(0), 10_000
+    n_accepted = 0
+    for _ in range(n):
+        draft = Draft((sample(q, rng.random()),), DraftSource.DRAFT_MODEL, (q,))
+        n_accepted += next(verify(draft, lambda _: row, NumpySampler(SAMPLED), rng))[1]
+    best = float(np.minimum(p.probs[p.ids.argsort()], q.probs).sum())
+    assert abs(n_accepted / n - best) < 4 * (best * (1 - best) / n) ** 0.5
+
+
 def test_sample_takes_tokens_in_the_order_of_their_ids() -> None:
     shuffled = distribution(t7=0.25, t2=0.5, t4=0.25)
     assert [sample(shuffled, u) for u in (0.0, 0.49, 0.5, 0.74, 0.75, 0.999999)] == [2, 2, 4, 4, 7, 7]

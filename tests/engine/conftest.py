@@ -11,7 +11,7 @@ import pytest
 from engine.llama.library import LlamaLibrary, start_llama
 from engine.llama.model import Model
 
-TINY_MODELS = Path(__file__).parents[2] / "models"
+TINY_MODELS = Path(__file__).parents[1] / "models"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,157 @@
+"""Chatting: answers stream, nothing is lost, and each answer tells whether speculation worked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.pages.chat import ChatPage
+from app.pages.chat_run import ChatPhase
+from app.truth import TruthLight, truth_light, truth_words
+from engine.chat.messages import Role
+from engine.measure.metrics import measure
+from engine.speculation.round import Round
+from engine.worker.messages import Failed
+from tests.app.conftest import OpenApp
+from tests.app.scripted_service import Script
+
+FAST = Script(speed=20.0)
+
+
+def ask(qtbot: QtBot, page: ChatPage, text: str) -> None:
+    """Send `text` and wait until the answer has ended."""
+    page.composer.edit.setPlainText(text)
+    page.send()
+    finish(qtbot, page)
+
+
+def finish(qtbot: QtBot, page: ChatPage) -> None:
+    qtbot.waitUntil(lambda: page.run.phase is ChatPhase.IDLE, timeout=20_000)
+
+
+def test_an_answer_streams_and_says_what_it_took(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(FAST)
+    page = opened.window.chat
+    opened.window.show_page(0)
+    qtbot.keyClicks(page.composer.edit, "Hello")
+    qtbot.keyClick(page.composer.edit, Qt.Key.Key_Return)
+    finish(qtbot, page)
+    (view,) = page.transcript.turns
+    assert view.answer is not None
+    assert view.answer.text == FAST.text
+    assert "tok/s · " in view.facts
+    assert "% accepted" in view.facts
+    assert page.composer.text == ""
+    assert "Drafting: " in opened.window.status.texts[-1]
+
+
+def test_the_model_is_told_the_whole_conversation(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, text="A short answer."))
+    ask(qtbot, opened.window.chat, "One?")
+    ask(qtbot, opened.window.chat, "Two?")
+    said = [(message.role, message.text) for message in opened.service.prompts[-1].messages]
+    assert said == [(Role.USER, "One?"), (Role.ASSISTANT, "A short answer."), (Role.USER, "Two?")]
+
+
+def test_answering_again_keeps_the_earlier_answer(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, text="The first answer."))
+    page = opened.window.chat
+    ask(qtbot, page, "Well?")
+    opened.service.script = replace(FAST, text="The second answer.")
+    page.regenerate()
+    finish(qtbot, page)
+    (view,) = page.transcript.turns
+    assert [answer.text for answer in view.turn.answers] == ["The first answer.", "The second answer."]
+    view._earlier.click()
+    assert view.answer is not None
+    assert view.answer.text == "The first answer."
+    view.copy()
+    assert QApplication.clipboard().text() == "The first answer."
+    assert len(opened.service.prompts[-1].messages) == 1
+
+
+def test_stop_keeps_what_has_come(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, speed=2.0))
+    page = opened.window.chat
+    opened.window.show_page(0)
+    page.composer.edit.setPlainText("Go")
+    page.send()
+    qtbot.waitUntil(lambda: page.run.phase is ChatPhase.ANSWERING, timeout=10_000)
+    qtbot.wait(100)
+    qtbot.keyClick(page.composer.edit, Qt.Key.Key_Escape)
+    finish(qtbot, page)
+    (view,) = page.transcript.turns
+    assert "stopped" in view.facts
+    assert view.answer is not None
+    assert FAST.text.startswith(view.answer.text)
+
+
+def test_a_worker_that_dies_leaves_the_partial_answer_and_a_button(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(replace(FAST, lost_after_rounds=12)).window.chat
+    ask(qtbot, page, "Tell me")
+    (view,) = page.transcript.turns
+    assert "signal 9" in view.notice.sentence
+    assert view.answer is not None
+    partial = view.answer.text
+    assert partial
+    view.notice.buttons[0].click()
+    finish(qtbot, page)
+    assert [answer.text for answer in view.turn.answers] == [partial, FAST.text]
+
+
+def test_a_question_stays_when_the_model_does_not_load(qtbot: QtBot, open_app: OpenApp) -> None:
+    failure = Failed(0, "FileGone", "The model's file is gone.", "Choose another one.")
+    opened = open_app(replace(FAST, load_failure=failure))
+    page = opened.window.chat
+    ask(qtbot, page, "Are you there?")
+    (view,) = page.transcript.turns
+    assert view.turn.question == "Are you there?"
+    assert view.notice.sentence == "The model's file is gone."
+    opened.service.script = FAST
+    view.notice.buttons[0].click()
+    finish(qtbot, page)
+    assert view.answer is not None
+    assert view.answer.text == FAST.text
+
+
+def test_speculation_off_is_asked_for_and_shown(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(FAST)
+    page = opened.window.chat
+    page.speculation.setChecked(False)
+    ask(qtbot, page, "Hello")
+    (call,) = (what for name, what in opened.service.calls if name == "generate")
+    assert isinstance(call, tuple)
+    assert call[2] is False
+    assert "without speculation" in page.transcript.turns[0].facts
+    assert opened.window.status.texts[-1] == "Speculation off"
+
+
+def test_the_truth_light_believes_counted_tokens_only() -> None:
+    idle = measure([Round((1,), ("a",), n_prompt=3, total_s=0.1), Round((2,), ("b",), total_s=0.1)])
+    drafting = measure([Round((1,), ("a",), n_prompt=3, total_s=0.1), Round((2,), ("b",), drafted=(9,))])
+    assert truth_light(drafting, speculative=False) is TruthLight.OFF
+    assert truth_light(idle, speculative=True) is TruthLight.IDLE
+    assert truth_light(drafting, speculative=True) is TruthLight.DRAFTING
+    assert truth_words(idle, speculative=True) == "On, nothing drafted"
+
+
+def test_a_new_chat_forgets_the_old_one_and_keeps_the_draft(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(FAST)
+    page = opened.window.chat
+    ask(qtbot, page, "Old question")
+    page.composer.edit.setPlainText("half a thought")
+    page.start_over()
+    assert page.composer.text == "half a thought"
+    assert page.transcript.turns == ()
+    ask(qtbot, page, "New question")
+    assert [message.text for message in opened.service.prompts[-1].messages] == ["New question"]
+
+
+def test_copy_takes_the_last_answer(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(replace(FAST, text="**bold** words")).window.chat
+    ask(qtbot, page, "Say it")
+    page.copy_last()
+    assert QApplication.clipboard().text() == "**bold** words"

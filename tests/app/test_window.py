@@ -1,0 +1,209 @@
+"""The window as a whole: nothing cut, nothing nameless, everything within reach of the keyboard."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
+from PySide6.QtGui import QAccessible, QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.settings import read_settings, settings_path
+from app.theme import ThemeChoice
+from app.window import Window
+from tests.app.conftest import OpenApp
+from tests.app.scripted_service import Script
+
+FAST = Script(speed=40.0)
+SIZES = [(1280, 800), (1000, 650), (700, 560)]
+
+
+def leaves(widget: QWidget) -> Iterator[QWidget]:
+    """Yield the visible labels and buttons inside `widget`."""
+    for child in widget.findChildren(QWidget):
+        if child.isVisible() and isinstance(child, QLabel | QAbstractButton):
+            yield child
+
+
+def rect_in(widget: QWidget, window: QWidget) -> QRect:
+    return QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
+
+
+def cut(widget: QWidget) -> bool:
+    """Whether `widget` shows less than its text needs."""
+    if isinstance(widget, QLabel):
+        needed = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
+        width = 0 if widget.wordWrap() else widget.sizeHint().width()
+        return bool(widget.text()) and (widget.height() < needed - 1 or widget.width() < width - 1)
+    return widget.height() < widget.minimumSizeHint().height() - 1
+
+
+def finish(qtbot: QtBot, window: Window) -> None:
+    qtbot.waitUntil(
+        lambda: window.compare.run.phase == "idle" and window.chat.run.phase == "idle", timeout=20_000
+    )
+    qtbot.wait(30)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", [ThemeChoice.LIGHT, ThemeChoice.DARK])
+def test_nothing_is_cut_and_nothing_overlaps(
+    qtbot: QtBot, open_app: OpenApp, size: tuple[int, int], theme: ThemeChoice
+) -> None:
+    window = open_app(replace(FAST, difference_at=9)).window
+    window.resize(*size)
+    window.choose_theme(theme)
+    for index in (1, 0):
+        window.show_page(index)
+        if index == 1:
+            window.compare.start()
+        else:
+            window.chat.composer.edit.setPlainText("A question of a usual length, if you please.")
+            window.chat.send()
+        finish(qtbot, window)
+        shown = list(leaves(window))
+        assert [type(w).__name__ + " " + str(w.accessibleName()) for w in shown if cut(w)] == []
+        overlapping = [
+            (one.accessibleName(), other.accessibleName())
+            for i, one in enumerate(shown)
+            for other in shown[i + 1 :]
+            if one.parentWidget() is other.parentWidget()
+            and rect_in(one, window).intersects(rect_in(other, window))
+        ]
+        assert overlapping == []
+        assert [
+            w for w in shown if not window.rect().adjusted(0, 0, 1, 4000).contains(rect_in(w, window))
+        ] == []
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1000, 650)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_comparison_fits_without_scrolling(
+    qtbot: QtBot, open_app: OpenApp, size: tuple[int, int]
+) -> None:
+    window = open_app(FAST).window
+    window.resize(*size)
+    window.compare.start()
+    finish(qtbot, window)
+    assert window.compare.verticalScrollBar().maximum() == 0
+
+
+def test_the_panes_stand_side_by_side_or_stack_where_it_is_narrow(open_app: OpenApp) -> None:
+    window = open_app(FAST).window
+    plain, speculative = window.compare.plain, window.compare.speculative
+    window.resize(1200, 800)
+    QApplication.processEvents()
+    assert rect_in(plain, window).top() == rect_in(speculative, window).top()
+    window.resize(700, 800)
+    QApplication.processEvents()
+    assert rect_in(plain, window).bottom() < rect_in(speculative, window).top()
+
+
+def test_every_button_has_a_name_that_a_screen_reader_can_say(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app(FAST).window
+    window.chat.composer.edit.setPlainText("Hello")
+    window.chat.send()
+    finish(qtbot, window)
+    nameless = []
+    for one in window.findChildren(QAbstractButton):
+        face = QAccessible.queryAccessibleInterface(one)
+        if not face.text(QAccessible.Text.Name).strip():
+            nameless.append(f"{type(one).__name__} in {type(one.parentWidget()).__name__}")
+    assert nameless == []
+
+
+def test_the_keyboard_reaches_everything(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app(FAST).window
+    window.activateWindow()
+    control = Qt.KeyboardModifier.ControlModifier
+    qtbot.keyClick(window, Qt.Key.Key_1, control)
+    assert window.pages.currentWidget() is window.chat
+    qtbot.keyClick(window, Qt.Key.Key_2, control)
+    assert window.pages.currentWidget() is window.compare
+    qtbot.keyClick(window.compare.prompt.edit, Qt.Key.Key_Return, control)
+    assert window.compare.run.phase != "idle"
+    finish(qtbot, window)
+    qtbot.keyClick(window, Qt.Key.Key_N, control)
+    assert window.pages.currentWidget() is window.chat
+    qtbot.keyClicks(window.chat.composer.edit, "one")
+    qtbot.keyClick(window.chat.composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(window.chat.composer.edit, "two?")
+    assert window.chat.composer.text == "one\ntwo?"
+    qtbot.keyClick(window.chat.composer.edit, Qt.Key.Key_Return)
+    finish(qtbot, window)
+    qtbot.keyClick(window, Qt.Key.Key_R, control)
+    finish(qtbot, window)
+    (turn,) = window.chat.transcript.turns
+    assert len(turn.turn.answers) == 2
+
+
+@pytest.mark.qt_log_ignore("^This plugin does not support")
+def test_the_list_of_shortcuts_opens_and_closes(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app(FAST).window
+    window.show_shortcuts()
+    popup = QApplication.activePopupWidget()
+    assert popup is not None
+    assert "Copy the last answer" in [one.text() for one in popup.findChildren(QLabel)]
+    popup.close()
+
+
+def test_what_was_typed_and_chosen_survives_a_restart(qtbot: QtBot, open_app: OpenApp) -> None:
+    first = open_app(FAST).window
+    first.compare.prompt.edit.setPlainText("half a prompt")
+    first.chat.composer.edit.setPlainText("half a message")
+    first.compare.options.draft_length.set_value(9)
+    first.choose_theme(ThemeChoice.DARK)
+    first.close()
+    assert read_settings(settings_path()).settings.prompt == "half a prompt"
+    second = open_app(FAST).window
+    assert second.compare.prompt.text == "half a prompt"
+    assert second.chat.composer.text == "half a message"
+    assert second.compare.options.settings.draft_length == 9
+    second.choose_theme(ThemeChoice.LIGHT)
+
+
+def test_a_model_file_dropped_on_the_window_is_chosen(
+    qtbot: QtBot, open_app: OpenApp, tmp_path: Path
+) -> None:
+    window = open_app(FAST).window
+    path = tmp_path / "Dropped model.gguf"
+    path.write_bytes(b"GGUF")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)), QUrl.fromLocalFile("/readme.txt")])
+    event = QDropEvent(
+        QPointF(5, 5),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    window.dropEvent(event)
+    assert window.compare.picker.target.chosen == "Dropped model"
+    assert str(path) in read_opened(window)
+
+
+def read_opened(window: Window) -> tuple[str, ...]:
+    window.close()
+    return read_settings(settings_path()).settings.opened_files
+
+
+def test_damaged_settings_are_said_in_words(open_app: OpenApp, config_dir: Path) -> None:
+    config_dir.mkdir()
+    (config_dir / "settings.json").write_text("{")
+    window = open_app(FAST).window
+    assert "damaged" in window.notice.sentence
+    assert window.notice.isVisible()
+
+
+def test_no_reference_to_none_is_lost_by_calls_that_return_nothing(open_app: OpenApp) -> None:
+    """PySide 6.12.0 drops one for every void call under Python 3.11 and earlier, until the process aborts."""
+    window = open_app(FAST).window
+    window.update()
+    before = sys.getrefcount(None)
+    for _ in range(1000):
+        window.update()
+    assert sys.getrefcount(None) > before - 500
