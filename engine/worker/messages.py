@@ -43,7 +43,10 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class LoadBundle(msgspec.Struct, frozen=True, tag=True):
-    """Load a target and its drafter in place of what is loaded; answered by Loaded."""
+    """Load a target and its drafter in place of what is loaded; answered by Loaded.
+
+    The same files with the same settings are not loaded again. A failed load leaves nothing loaded.
+    """
 
     job: int
     target: str
@@ -219,7 +222,10 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Pong(msgspec.Struct, frozen=True, tag=True):
-    """Answers Ping from the reading thread; `pass_s`: how long the current llama.cpp call has run, 0 if none."""
+    """Answers Ping from the worker's reading thread.
+
+    `pass_s` is how long the current job has shown no progress (no round, no part of a load), 0 if there is none.
+    """
 
     n: int
     pass_s: float
