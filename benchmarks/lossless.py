@@ -3,22 +3,22 @@
     python -m benchmarks.lossless TARGET DRAFTER|ngram [--drafts 1,3,8,16] [--max-tokens 128] [--prompts 30]
                                 [--threads N]
 
-The plain lane is run once a prompt, the speculative lane once a draft length. Two lanes may part only at a near tie
-of two logits (a pass over several tokens adds up in another order than a pass over one), and only the race reports
-the gap, so a prompt whose lanes part is raced again to get it.
+Both lanes start from empty caches. They may part only at a near tie of two logits: a pass over several tokens adds up
+in another order than a pass over one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.client import Client, Lane, chat
+from benchmarks.client import Client, chat
 from benchmarks.report import machine_line, table
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.speculation.settings import GenerationSettings
-from engine.worker.messages import FirstDifference, LoadSettings
+from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, FirstDifference, LoadSettings
 
 NEAR_TIE = 1e-2
 
@@ -35,12 +35,19 @@ def drafter(name: str) -> DrafterChoice:
     return NGRAM_DRAFTER if name == "ngram" else DrafterChoice(DrafterKind.MODEL, name)
 
 
-def first_difference(plain: Lane, other: Lane) -> int | None:
-    pairs = zip(plain.tokens, other.tokens, strict=False)
-    parted = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-    if parted is None and len(plain.tokens) != len(other.tokens):
-        return min(len(plain.tokens), len(other.tokens))
-    return parted
+@dataclass
+class Tally:
+    """What all prompts gave at one draft length."""
+
+    equal: int = 0
+    drafted: int = 0
+    accepted: int = 0
+
+
+def describe(where: str, length: int, parted: FirstDifference) -> str:
+    verdict = "near tie" if abs(parted.relative_gap) < NEAR_TIE else "DIFFERENT"
+    gap = f"logit gap {parted.logit_gap:.4g}, relative {parted.relative_gap:.1e}"
+    return f"parted: {where}, draft {length}, token {parted.index}: {gap}: {verdict}"
 
 
 def main() -> None:
@@ -54,43 +61,27 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=30)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
-    lengths = [int(text) for text in options.drafts.split(",")]
-    equal = dict.fromkeys(lengths, 0)
-    drafted = dict.fromkeys(lengths, 0)
-    accepted = dict.fromkeys(lengths, 0)
-    parted: list[tuple[str, int, int, FirstDifference | None]] = []
+    tallies = {int(text): Tally() for text in options.drafts.split(",")}
+    parted: list[str] = []
     with Client() as client:
-        client.load(
-            Bundle("benchmark", options.target, drafter(options.drafter)),
-            LoadSettings(n_ctx=2048, n_threads=options.threads),
-        )
+        settings = LoadSettings(n_ctx=2048, n_threads=options.threads)
+        client.load(Bundle("benchmark", options.target, drafter(options.drafter)), settings)
         for number, (kind, text) in enumerate(prompts(options.prompts)):
-            base = GenerationSettings(max_tokens=options.max_tokens)
-            plain = client.generate(chat(text), base, speculative=False)
-            for length in lengths:
-                settings = GenerationSettings(max_tokens=options.max_tokens, draft_length=length)
-                lane = client.generate(chat(text), settings, speculative=True)
-                drafted[length] += lane.metrics.drafted
-                accepted[length] += lane.metrics.accepted
-                at = first_difference(plain, lane)
-                if at is None:
-                    equal[length] += 1
-                else:
-                    parted.append(
-                        (f"{kind} {number}", length, at, client.race(chat(text), settings).first_difference)
-                    )
+            for length, tally in tallies.items():
+                race = GenerationSettings(max_tokens=options.max_tokens, draft_length=length)
+                outcome = client.race(chat(text), race)
+                metrics = outcome.lanes[SPECULATIVE_LANE].metrics
+                tally.drafted += metrics.drafted
+                tally.accepted += metrics.accepted
+                tally.equal += outcome.lanes[PLAIN_LANE].tokens == outcome.lanes[SPECULATIVE_LANE].tokens
+                if outcome.first_difference is not None:
+                    parted.append(describe(f"{kind} {number}", length, outcome.first_difference))
             print(f"{number + 1} of {options.prompts}", end="\r", flush=True)
     print(machine_line())
     head = ("draft length", "prompts", "same tokens", "drafted", "accepted")
-    print(table(head, [(n, options.prompts, equal[n], drafted[n], accepted[n]) for n in lengths]))
-    for where, length, at, gap in parted:
-        tie = (
-            "not parted in the race"
-            if gap is None
-            else f"gap {gap.logit_gap:.4g}, relative {gap.relative_gap:.2e}"
-        )
-        verdict = "NEAR TIE" if gap is None or abs(gap.relative_gap) < NEAR_TIE else "DIFFERENT"
-        print(f"parted: {where}, draft {length}, token {at}: {tie}: {verdict}")
+    rows = [(n, options.prompts, t.equal, t.drafted, t.accepted) for n, t in tallies.items()]
+    print(table(head, rows))
+    print("\n".join(parted))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ class PromptTokenizer:
             return self._chat_tokens(prompt)
         if not prompt.raw:
             raise EmptyPrompt(_EMPTY, remedy=_WRITE)
-        return self._model.vocabulary.tokenize(prompt.raw)
+        # Control tokens written out count, as in llama-server's /completion: a raw prompt is a whole template.
+        return self._model.vocabulary.tokenize(prompt.raw, parse_special=True)
 
     def stop(self, prompt: Prompt) -> tuple[str, ...]:
         """Return the texts that end an answer to `prompt`, besides those that the request names."""

@@ -49,8 +49,7 @@ def answer(
     emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     lane = SPECULATIVE_LANE if speculative else PLAIN_LANE
     text = AnswerText(bundle.target.vocabulary.piece, settings.stop)
-    drafter = bundle.drafter if speculative else None
-    rounds = _rounds(bundle, bundle.context, prompt, settings, drafter, text)
+    rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafter if speculative else None, text)
     _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
 
 
@@ -89,7 +88,8 @@ def _rounds(
         context,
         prompt,
         sampler=ChainSampler(bundle.target.vocabulary, settings.sampling),
-        drafter=drafter,
+        # A draft model would read the prompt even if it is never asked.
+        drafter=drafter if settings.draft_length else None,
         length=FixedLength(settings.draft_length),
         text=text,
         max_tokens=settings.max_tokens,

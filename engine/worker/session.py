@@ -109,15 +109,15 @@ class LlamaSession:
 
     def _generate(self, job: Generate) -> None:
         bundle = self._require_bundle()
-        settings = _with_seed(job.settings)
         tokens = bundle.tokenizer.tokens(job.prompt)
+        settings = _complete(job.settings, bundle.tokenizer.stop(job.prompt))
         answer(bundle, job.job, tokens, settings, speculative=job.speculative, emit=self._emit_step)
         self._emit(Finished(job.job))
 
     def _race(self, job: Race) -> None:
         bundle = self._require_bundle()
-        settings = _with_seed(job.settings)
         tokens = bundle.tokenizer.tokens(job.prompt)
+        settings = _complete(job.settings, bundle.tokenizer.stop(job.prompt))
         self._emit(Finished(job.job, compare(bundle, job.job, tokens, settings, emit=self._emit_step)))
 
     def _list_devices(self, job: ListDevices) -> None:
@@ -140,10 +140,13 @@ def open_session(emit: Callable[[Event], None], activity: Activity) -> LlamaSess
     return LlamaSession(library, emit, activity)
 
 
-def _with_seed(settings: GenerationSettings) -> GenerationSettings:
-    """Return `settings`, checked; a seed is drawn where none was given, so that every lane uses the same."""
+def _complete(settings: GenerationSettings, template_stops: tuple[str, ...]) -> GenerationSettings:
+    """Return `settings`, checked, with the stop texts of the template too.
+
+    A seed is drawn where none was given, so that every lane uses the same.
+    """
     check_generation(settings)
-    if settings.sampling.seed is not None:
-        return settings
-    sampling = msgspec.structs.replace(settings.sampling, seed=secrets.randbelow(2**31))
-    return msgspec.structs.replace(settings, sampling=sampling)
+    sampling = settings.sampling
+    if sampling.seed is None:
+        sampling = msgspec.structs.replace(sampling, seed=secrets.randbelow(2**31))
+    return msgspec.structs.replace(settings, sampling=sampling, stop=(*settings.stop, *template_stops))

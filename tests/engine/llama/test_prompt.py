@@ -29,9 +29,10 @@ def test_bos_stands_once_at_the_beginning(llama_model: Model) -> None:
     assert tokens.count(tokens[0]) == 1
 
 
-def test_raw_text_is_taken_as_it_is(starter: Model) -> None:
+def test_raw_text_gets_no_template_but_may_name_control_tokens(starter: Model) -> None:
     tokens = PromptTokenizer(starter).tokens(Prompt(raw="a <|im_end|>"))
-    assert not any(map(starter.vocabulary.is_end_of_answer, tokens))
+    assert starter.vocabulary.is_end_of_answer(tokens[-1])
+    assert len(tokens) == 3
     assert PromptTokenizer(starter).stop(Prompt(raw="a")) == ()
 
 
