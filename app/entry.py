@@ -8,8 +8,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+_EXIT_INTERRUPTED = 130
 _NO_DISPLAY = (
     "slipstream: there is no display to open the window on; "
     "use “slipstream compare”, “generate”, “devices” or “doctor” instead (see “slipstream --help”)."
@@ -20,10 +21,17 @@ def main() -> int:
     """Return the exit code of what the command line asks for."""
     # A frozen program starts itself again as the worker; this is where that copy turns off.
     multiprocessing.freeze_support()
-    if len(sys.argv) > 1:
+    try:
+        return _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return _EXIT_INTERRUPTED
+
+
+def _run(argv: Sequence[str]) -> int:
+    if argv:
         from engine.cli.command import main as run_command
 
-        return run_command(sys.argv[1:])
+        return run_command(argv)
     if not has_display(sys.platform, os.environ):
         print(_NO_DISPLAY, file=sys.stderr)
         return 1

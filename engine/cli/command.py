@@ -37,6 +37,7 @@ def main(argv: Sequence[str]) -> int:
         _complain(error, verbose)
         return EXIT_FAILED
     except Interrupted as interrupted:
+        print("slipstream: stopped before there was an answer.", file=sys.stderr)
         return EXIT_SIGNAL_BASE + interrupted.number
     except KeyboardInterrupt:
         return EXIT_SIGNAL_BASE + signal.SIGINT

@@ -13,10 +13,12 @@ SAME_WITHIN = 0.03
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`speedup` is the speculative lane's tokens per second of decode over the plain lane's; None while
-    either has none."""
+    either has none. `accepted` drafted tokens were accepted: without one, a faster lane was lucky, not better.
+    """
 
     plain_tokens_per_s: float | None
     speculative_tokens_per_s: float | None
+    accepted: int
     is_final: bool
 
     @property
@@ -25,6 +27,10 @@ class Verdict:
 
     @property
     def is_faster(self) -> bool:
+        return self.accepted > 0 and self._seems_faster
+
+    @property
+    def _seems_faster(self) -> bool:
         return self.speedup is not None and self.speedup > 1.0 + SAME_WITHIN
 
     @property
@@ -39,6 +45,8 @@ class Verdict:
         speeds = f"{_speed(self.speculative_tokens_per_s)} against {_speed(self.plain_tokens_per_s)} tokens/s"
         if self.is_faster:
             claim = f"{self.speedup:.2f}× faster"
+        elif self._seems_faster:
+            claim = f"{self.speedup:.2f}× faster by chance, no draft was accepted"
         elif self.is_slower:
             claim = f"{self.speedup:.2f}× — slower"
         else:
@@ -57,7 +65,12 @@ def verdict(plain: Metrics, speculative: Metrics, *, is_final: bool | None = Non
     """Compare two lanes; final when both have finished, unless `is_final` says otherwise (a cancelled
     race)."""
     finished = plain.finish_reason is not None and speculative.finish_reason is not None
-    return Verdict(plain.tokens_per_s, speculative.tokens_per_s, finished if is_final is None else is_final)
+    return Verdict(
+        plain.tokens_per_s,
+        speculative.tokens_per_s,
+        speculative.accepted,
+        finished if is_final is None else is_final,
+    )
 
 
 def _speed(tokens_per_s: float) -> str:

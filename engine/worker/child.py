@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import BinaryIO
 
 from engine.worker.messages import Command, encode
 from engine.worker.process import run_worker
@@ -33,16 +34,22 @@ class WorkerChild:
         context = multiprocessing.get_context("spawn")
         command_reader, self._commands = context.Pipe(duplex=False)
         self.events, event_writer = context.Pipe(duplex=False)
-        descriptor, path = tempfile.mkstemp(prefix="slipstream-worker-", suffix=".log")
-        self._log = os.fdopen(descriptor, "rb")
-        self._log_path: Path | None = Path(path)
+        self._log, self._log_path = _open_log()
         self._process = context.Process(
-            target=entry, args=(command_reader, event_writer, path), name="slipstream-worker", daemon=True
+            target=entry,
+            args=(command_reader, event_writer, str(self._log_path or os.devnull)),
+            name="slipstream-worker",
+            daemon=True,
         )
-        with _interrupt_blocked():
-            self._process.start()
-        command_reader.close()
-        event_writer.close()
+        try:
+            with _interrupt_blocked():
+                self._process.start()
+        except OSError:
+            self._give_back()
+            raise
+        finally:
+            command_reader.close()
+            event_writer.close()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="worker-outbox", daemon=True)
         self._writer.start()
@@ -94,9 +101,12 @@ class WorkerChild:
         self._process.join()
         self._outbox.put(None)
         self._writer.join()
+        self._process.close()
+        self._give_back()
+
+    def _give_back(self) -> None:
         self._commands.close()
         self.events.close()
-        self._process.close()
         self._log.close()
         self.hide_log_file()
 
@@ -105,6 +115,15 @@ class WorkerChild:
         with contextlib.suppress(OSError):
             while (data := self._outbox.get()) is not None:
                 self._commands.send_bytes(data)
+
+
+def _open_log() -> tuple[BinaryIO, Path | None]:
+    """Return a new file to read the worker's last words from, and its path; no file where none can be made."""
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="slipstream-worker-", suffix=".log")
+    except OSError:
+        return open(os.devnull, "rb"), None
+    return os.fdopen(descriptor, "rb"), Path(path)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import re
 import signal
 
 from engine.errors import WorkerDied
+from engine.worker.process import EXIT_CANNOT_START
 
 _FAILED_CHECK = re.compile(r"GGML_ASSERT\(.*\) failed|GGML_ABORT.*|.*\bfatal error\b.*", re.IGNORECASE)
 
@@ -25,9 +26,19 @@ def describe_death(exit_code: int, last_words: str) -> WorkerDied:
             remedy=_signal_remedy(-exit_code),
             detail=last_words,
         )
+    if exit_code == EXIT_CANNOT_START:
+        return WorkerDied(
+            f"llama.cpp could not be started: {_last_line(last_words)}",
+            remedy="Install llama-cpp-python again, in a build for this computer.",
+            detail=last_words,
+        )
     return WorkerDied(
         f"The model process ended by itself (exit code {exit_code}).", remedy="Try again.", detail=last_words
     )
+
+
+def _last_line(text: str) -> str:
+    return (text.splitlines() or ["no reason was given"])[-1].strip()
 
 
 def _signal_name(number: int) -> str:

@@ -6,6 +6,7 @@ environment is set.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -50,5 +51,6 @@ def redirect_streams(log_path: str) -> None:
 
 def leave(code: int) -> None:
     """End the process without finalisers: native libraries may assert in theirs, a pass may be running."""
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError):  # a full disk must not keep the process
+        sys.stderr.flush()
     os._exit(code)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 
@@ -79,10 +80,14 @@ class Supervisor:
 
     def run(self) -> None:
         """Serve until StopSupervision is requested; the worker has ended when this returns."""
-        self._start_child()
         try:
+            self._start_child()
             while self._serve_once():
                 pass
+        except Exception:  # noqa: BLE001 - whatever it is
+            # Ours alone to mend; until then nobody shall wait for an answer that never comes.
+            _log.exception("Supervision failed")
+            self._refuse_everything(traceback.format_exc())
         finally:
             self._end_child()
 
@@ -240,6 +245,21 @@ class Supervisor:
         waiting, self._waiting = self._waiting, {}
         for job in waiting:
             self._tell(Failed(job, error.kind, error.sentence, error.remedy, error.detail))
+
+    def _refuse_everything(self, detail: str) -> None:
+        error = SlipstreamError(
+            "Something went wrong inside Slipstream.",
+            remedy="Close Slipstream and open it again.",
+            detail=detail,
+        )
+        while True:
+            self._fail_waiting(error)
+            wait([self._requests.wakeup])
+            for request in self._requests.take():
+                if isinstance(request, StopSupervision):
+                    return
+                if isinstance(request, Job):
+                    self._waiting[request.job] = request
 
     def _end_child(self) -> None:
         if self._child is not None:

@@ -45,6 +45,14 @@ def test_doctor_is_content_with_a_whole_installation(tmp_path: Path) -> None:
         assert "The starter model answers" in outcome.out
 
 
+def test_doctor_tells_why_llama_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "llama_cpp.py").write_text("raise ImportError('libllama.so: wrong ELF class')")
+    outcome = slipstream("doctor", environment={"PYTHONPATH": str(tmp_path)})
+    assert outcome.code == 1
+    assert "wrong ELF class" in outcome.out
+    assert "Traceback" not in outcome.out + outcome.err
+
+
 def test_a_finding_with_a_remedy_is_not_fine() -> None:
     assert Finding("all right").is_fine
     assert not Finding("broken", "mend it").is_fine

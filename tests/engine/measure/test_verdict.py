@@ -7,8 +7,15 @@ from engine.measure.verdict import verdict
 from engine.speculation.round import FinishReason
 
 
-def lane(tokens_per_s: float, finish_reason: FinishReason | None = FinishReason.STOP) -> Metrics:
-    return Metrics(n_tokens=101, decode_s=100 / tokens_per_s, finish_reason=finish_reason)
+def lane(
+    tokens_per_s: float, finish_reason: FinishReason | None = FinishReason.STOP, accepted: int = 9
+) -> Metrics:
+    return Metrics(
+        n_tokens=101,
+        decode_s=100 / tokens_per_s,
+        accepted_by_position=(accepted,),
+        finish_reason=finish_reason,
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,3 +57,9 @@ def test_faster_and_slower() -> None:
     assert not same.is_faster
     assert not same.is_slower
     assert same.speedup == pytest.approx(1.02)
+
+
+def test_a_lead_without_an_accepted_draft_is_called_chance() -> None:
+    lucky = verdict(lane(4.0), lane(6.0, accepted=0))
+    assert not lucky.is_faster
+    assert lucky.sentence == "1.50× faster by chance, no draft was accepted: 6.0 against 4.0 tokens/s"

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice
 from engine.models.starter import find_starter
 from engine.service import Service, WorkerLost
 from engine.speculation.round import DraftSource, FinishReason
@@ -156,6 +156,13 @@ def test_a_cancelled_race_keeps_its_rounds_and_the_next_one_works(engine: Engine
     assert reasons == [FinishReason.CANCELLED] * 2
     assert engine.tokens(job, PLAIN_LANE)
     assert engine.race().first_difference is None
+
+
+def test_a_load_can_be_cancelled(engine: Engine) -> None:
+    job = engine.service.load(Bundle("starter", starter_path()), LoadSettings(n_threads=1))
+    engine.service.cancel(job)
+    assert engine.failure(job).kind == "Cancelled"
+    assert engine.load().target.path == LLAMA
 
 
 def test_a_prompt_longer_than_the_context_is_refused_in_numbers(engine: Engine) -> None:

@@ -14,6 +14,7 @@ from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.service import Service, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
+from engine.worker.child import WorkerChild
 from engine.worker.messages import (
     DevicesListed,
     Failed,
@@ -160,9 +161,21 @@ def test_a_worker_that_cannot_start_stays_down_and_says_why(start_service: Start
     listener.wait_for(WorkerLost, lambda _: len(listener.of(WorkerLost)) == 3)
     time.sleep(0.5)
     assert len(listener.of(WorkerLost)) == 3
-    assert "no such library" in listener.of(WorkerLost)[0].detail
+    assert "no such library" in listener.of(WorkerLost)[0].sentence
     job = ask(service, "count 1")
     assert listener.wait_for(Failed).job == job
+
+
+def test_a_mistake_in_supervision_leaves_no_job_waiting() -> None:
+    def broken_launch() -> WorkerChild:
+        raise ZeroDivisionError
+
+    service, listener = Service(launch=broken_launch), Listener()
+    service.start(listener)
+    first, second = ask(service, "count 1"), ask(service, "count 1")
+    assert listener.wait_for(Failed, lambda event: event.job == second).remedy
+    assert listener.of(Failed)[0].job == first
+    service.stop(timeout_s=10.0)
 
 
 def test_after_unload_nothing_is_reloaded(start_service: StartService) -> None:
