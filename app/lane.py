@@ -34,8 +34,3 @@ class Lane:
     @property
     def is_finished(self) -> bool:
         return self.reason is not None
-
-    @property
-    def n_prompt_done(self) -> int:
-        """How many tokens of the prompt have been evaluated."""
-        return sum(one.n_prompt for one in self.rounds if one.is_prompt_pass)

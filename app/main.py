@@ -12,7 +12,7 @@ from logging.handlers import RotatingFileHandler
 from types import FrameType, TracebackType
 
 import platformdirs
-from PySide6.QtCore import QObject, QSocketNotifier, QTimer
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.bridge import EngineBridge
@@ -91,27 +91,28 @@ def _theme_choice(read: ReadSettings) -> ThemeChoice:
         return ThemeChoice.SYSTEM
 
 
-class _Reporter(QObject):
+class Reporter(QObject):
     """Brings an unexpected error to the log and, in words, to the window, from whatever thread."""
+
+    _happened = Signal(str)
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
         self._window = window
+        self._happened.connect(self._tell, Qt.ConnectionType.QueuedConnection)
 
     def report(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         _log.error("Unexpected error", exc_info=(kind, error, trace))
-        detail = f"{kind.__name__}: {error}"
-        QTimer.singleShot(
-            0,
-            self,
-            lambda: self._window.tell(
-                "Something unexpected went wrong.", "Slipstream goes on; the log has the details.", detail
-            ),
+        self._happened.emit(f"{kind.__name__}: {error}")
+
+    def _tell(self, detail: str) -> None:
+        self._window.tell(
+            "Something unexpected went wrong.", "Slipstream goes on; the log has the details.", detail
         )
 
 
 def _show_what_goes_wrong(window: Window) -> None:
-    reporter = _Reporter(window)
+    reporter = Reporter(window)
 
     def on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):

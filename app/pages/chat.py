@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
-from app import fonts, words
+from app import words
 from app.announce import announce
 from app.conversation import Answer, Turn
 from app.library import Library
 from app.pages.chat_run import ChatPhase, ChatRun
-from app.prompts import ReadyPrompt, ready_prompts
+from app.prompts import ready_prompts
 from app.request import generation_settings
 from app.session import EngineSession
 from app.settings import RunSettings
@@ -23,11 +23,12 @@ from app.widgets.composer import Composer
 from app.widgets.link_popover import ask_about_link
 from app.widgets.load_strip import LoadStrip
 from app.widgets.notice import Notice, Remedy
-from app.widgets.parts import IconButton, button, label, rule
+from app.widgets.parts import IconButton, rule
 from app.widgets.run_options import field, temperature_box
 from app.widgets.switch import Switch
 from app.widgets.transcript import COLUMN_PX, Transcript
 from app.widgets.turn_view import TurnView
+from app.widgets.welcome import Welcome
 from engine.speculation.round import Round
 from engine.speculation.settings import GenerationSettings
 
@@ -70,7 +71,9 @@ class ChatPage(QWidget):
         column.addLayout(self._head())
         column.addWidget(rule())
         self._middle = QStackedLayout()
-        self._middle.addWidget(self._welcome())
+        welcome = Welcome(ready_prompts())
+        welcome.suggested.connect(self._suggest)
+        self._middle.addWidget(welcome)
         self._middle.addWidget(self.transcript)
         column.addLayout(self._middle, 1)
         column.addLayout(self._foot())
@@ -90,37 +93,6 @@ class ChatPage(QWidget):
         head.addStretch(1)
         head.addWidget(new, 0, Qt.AlignmentFlag.AlignBottom)
         return head
-
-    def _welcome(self) -> QWidget:
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(24, 24, 24, 24)
-        column.setSpacing(8)
-        column.addStretch(2)
-        for text, tone, font in (
-            ("Chat with a model on this computer", "", fonts.heading()),
-            (
-                "Speculation answers faster without changing what is said. "
-                "Under each answer stands whether it worked, and what it gave.",
-                "muted",
-                fonts.body(),
-            ),
-        ):
-            line = label(text, tone=tone, font=font, wraps=True)
-            line.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            column.addWidget(line)
-        column.addSpacing(8)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addStretch()
-        for prompt in _one_of_each_kind(ready_prompts())[:4]:
-            chip = button(prompt.title, role="chip", tip=prompt.text)
-            chip.clicked.connect(lambda _=False, text=prompt.text: self._suggest(text))
-            row.addWidget(chip)
-        row.addStretch()
-        column.addLayout(row)
-        column.addStretch(3)
-        return page
 
     def _foot(self) -> QHBoxLayout:
         column = QWidget()
@@ -306,7 +278,3 @@ class ChatPage(QWidget):
 
     def _on_link(self, url: QUrl) -> None:
         ask_about_link(self, url)
-
-
-def _one_of_each_kind(prompts: tuple[ReadyPrompt, ...]) -> list[ReadyPrompt]:
-    return list({prompt.kind: prompt for prompt in reversed(prompts)}.values())[::-1]

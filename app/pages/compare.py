@@ -152,7 +152,7 @@ class ComparePage(QScrollArea):
             return
         for pane, lane in zip(self._lanes(), race.lanes, strict=True):
             if not lane.metrics.n_tokens:
-                pane.show_reading(lane.n_prompt_done, race.n_prompt_tokens)
+                pane.show_reading(lane.metrics.n_prompt, race.n_prompt_tokens)
 
     def _on_advanced(self, events: tuple[RoundDone, ...]) -> None:
         race = self.run.race

@@ -16,7 +16,7 @@ _BARS_PX = 32
 _MAX_LABELLED = 8
 EXPLANATION = (
     "Of all first guesses, second guesses and so on, the share that the model agreed with. "
-    "It falls from left to right, because a guess counts only if all before it were right."
+    "It mostly falls from left to right, because a guess counts only if all before it were right."
 )
 
 

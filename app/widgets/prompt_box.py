@@ -29,7 +29,7 @@ class PromptBox(QWidget):
         self._own_text = ""
         self._running = False
         self.edit = PromptEdit(
-            "Prompt", "Ask for something, or take a ready prompt above", least_lines=3, most_lines=7
+            "Prompt", "Ask for something, or take a ready prompt above", least_lines=3, most_lines=5
         )
         self.run = button(
             "Run", role="primary", icon_name="play", tip="Answer this prompt in both lanes (Return)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -18,6 +19,9 @@ from engine.worker.messages import Loaded
 HEIGHT_PX = 28
 _DEVICE_FROM_PX = 840
 _CONTEXT_FROM_PX = 700
+_BUNDLE_SHARE = 0.35
+_NOTHING = "Nothing loaded"
+_NOTHING_DETAIL = "No model is loaded. It loads with the first run."
 
 
 class StatusBar(QWidget):
@@ -28,6 +32,7 @@ class StatusBar(QWidget):
         self.setProperty("role", "bar")
         self.setFixedHeight(HEIGHT_PX)
         self._is_loaded = False
+        self._name = _NOTHING
         self._details: dict[TintedButton, tuple[str, str]] = {}
         self._bundle = self._part(
             "Nothing loaded", "Model", "No model is loaded. It loads with the first run."
@@ -53,7 +58,10 @@ class StatusBar(QWidget):
         self._make_room()
 
     def _make_room(self) -> None:
-        """In a narrow window leave out what matters least."""
+        """In a narrow window leave out what matters least, and shorten the bundle's name."""
+        room_px = int(self.width() * _BUNDLE_SHARE)
+        elided = self._bundle.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideRight, room_px)
+        self._bundle.setText(elided)
         self._device.setVisible(self._is_loaded and self.width() >= _DEVICE_FROM_PX)
         self._context.setVisible(self._is_loaded and self.width() >= _CONTEXT_FROM_PX)
 
@@ -83,15 +91,20 @@ class StatusBar(QWidget):
         self._make_room()
         if state.loaded is not None and state.bundle is not None:
             name = f"{state.bundle.name} · {drafter_words(state.bundle.drafter)}"
-            self._say(self._bundle, name, "Model", model_detail(state.loaded))
+            self._say_bundle(name, model_detail(state.loaded))
             self._say(self._device, device_words(state.loaded), "Computer", device_detail(state.loaded))
             self.show_context(0, state.loaded.n_ctx)
         elif state.phase is ModelPhase.LOADING and state.bundle is not None:
-            self._say(self._bundle, f"Loading {state.bundle.name}", "Model", "The model is being loaded.")
+            self._say_bundle(f"Loading {state.bundle.name}", "The model is being loaded.")
         else:
             self._say(
                 self._bundle, "Nothing loaded", "Model", "No model is loaded. It loads with the first run."
             )
+
+    def _say_bundle(self, text: str, detail: str) -> None:
+        self._name = text
+        self._say(self._bundle, text, "Model", detail)
+        self._make_room()
 
     def show_context(self, n_used: int, n_ctx: int) -> None:
         text = f"{n_used:,} of {n_ctx:,} tokens".replace(",", " ")

@@ -111,6 +111,7 @@ class ScriptedService:
     script: Script = field(default_factory=Script)
     calls: list[tuple[str, object]] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
+    reload_failure: Failed | None = None
 
     def __post_init__(self) -> None:
         self._jobs = count(1)
@@ -239,7 +240,9 @@ class ScriptedService:
         self.tell(WorkerLost(job, *what))
         self.script = replace(self.script, lost_after_rounds=None)
         self.tell(Ready(4243, "0.3.36"))
-        if self._bundle is not None:
+        if self.reload_failure is not None:
+            self.tell(self.reload_failure)
+        elif self._bundle is not None:
             self.tell(loaded_event(0, self._bundle))
 
     def _fall_silent(self, job: int) -> bool:

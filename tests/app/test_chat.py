@@ -156,3 +156,14 @@ def test_copy_takes_the_last_answer(qtbot: QtBot, open_app: OpenApp) -> None:
     ask(qtbot, page, "Say it")
     page.copy_last()
     assert QApplication.clipboard().text() == "**bold** words"
+
+
+def test_only_the_last_question_can_be_answered_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, text="Short."))
+    opened.window.show_page(0)
+    for question in ("One?", "Two?"):
+        ask(qtbot, opened.window.chat, question)
+    first, last = opened.window.chat.transcript.turns
+    assert first._copy.isVisible()
+    assert not first._again.isVisible()
+    assert last._again.isVisible()

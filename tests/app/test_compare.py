@@ -152,6 +152,15 @@ def test_a_worker_that_dies_leaves_the_text_and_a_button_to_run_again(
     assert page.plain.view.toPlainText() == FAST.text
 
 
+def test_a_bundle_that_cannot_be_loaded_again_is_said_in_words(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, lost_after_rounds=20))
+    opened.service.reload_failure = Failed(77, "FileGone", "The model's file is gone.", "Choose another one.")
+    run(qtbot, opened.window.compare)
+    qtbot.waitUntil(opened.window.notice.isVisible, timeout=5000)
+    assert opened.window.notice.sentence == "The model's file is gone."
+    assert opened.window.compare.loading.isHidden()
+
+
 def test_a_worker_that_hangs_is_offered_for_ending(qtbot: QtBot, open_app: OpenApp) -> None:
     opened = open_app(replace(FAST, silent_after_rounds=20))
     page = opened.window.compare

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.main import Reporter
 from app.settings import read_settings, settings_path
 from app.theme import ThemeChoice
 from app.window import Window
@@ -208,3 +210,15 @@ def test_no_reference_to_none_is_lost_by_calls_that_return_nothing(open_app: Ope
     for _ in range(1000):
         window.update()
     assert sys.getrefcount(None) > before - 500
+
+
+def test_an_unexpected_error_is_said_in_words_from_whatever_thread(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app(FAST).window
+    reporter = Reporter(window)
+    error = ValueError("a number too many")
+    thread = threading.Thread(target=reporter.report, args=(ValueError, error, None))
+    thread.start()
+    thread.join()
+    qtbot.waitUntil(window.notice.isVisible, timeout=5000)
+    assert "Something unexpected" in window.notice.sentence
+    assert "number too many" not in window.notice.sentence
