@@ -32,6 +32,9 @@ class Vocabulary:
         self.bos = _token_or_none(api.llama_vocab_bos(pointer))
         self.eos = _token_or_none(api.llama_vocab_eos(pointer))
         self._piece_buffer = ctypes.create_string_buffer(256)
+        # A call into llama.cpp costs 20 µs after a pass, which leaves no cache warm; a look-up costs 2.
+        self._pieces: dict[tuple[int, bool], bytes] = {}
+        self._ends_answer: dict[int, bool] = {}
 
     def tokenize(self, text: str, *, add_special: bool = True, parse_special: bool = False) -> list[int]:
         """Return the tokens of `text`.
@@ -58,6 +61,12 @@ class Vocabulary:
 
         B"" for control tokens unless `special`.
         """
+        known = self._pieces.get((token, special))
+        if known is None:
+            known = self._pieces[token, special] = self._read_piece(token, special)
+        return known
+
+    def _read_piece(self, token: int, special: bool) -> bytes:
         self._check(token)
         buffer = self._piece_buffer
         count = api.llama_token_to_piece(self._pointer, token, buffer, len(buffer), 0, special)
@@ -78,7 +87,10 @@ class Vocabulary:
 
     def is_end_of_answer(self, token: int) -> bool:
         """Whether the model ends its answer with `token` (EOS, EOT and the like)."""
-        return bool(api.llama_vocab_is_eog(self._pointer, token))
+        known = self._ends_answer.get(token)
+        if known is None:
+            known = self._ends_answer[token] = bool(api.llama_vocab_is_eog(self._pointer, token))
+        return known
 
     def suppressed(self) -> tuple[int, ...]:
         """Return the tokens that this model must never produce (tokenizer.ggml.suppress_tokens)."""

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.worker.messages import Command, encode
+from engine.worker.messages import Command, encode_command
 from engine.worker.process import run_worker
 
 WorkerEntry = Callable[[Connection, Connection, str], None]
@@ -64,7 +64,7 @@ class WorkerChild:
 
     def send(self, command: Command) -> None:
         """Queue `command`; a worker that has ended is noticed through `sentinel`, not here."""
-        self._outbox.put(encode(command))
+        self._outbox.put(encode_command(command))
 
     def hide_log_file(self) -> None:
         """Unlink the log file, which both sides hold open by now, so that not even a kill leaves it behind.

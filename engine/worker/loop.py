@@ -11,7 +11,8 @@ from typing import Protocol
 from engine.errors import SlipstreamError
 from engine.worker.activity import Activity
 from engine.worker.inbox import Flag, Inbox, Job
-from engine.worker.messages import Event, Failed, Ready, encode
+from engine.worker.messages import Event, Failed, Ready
+from engine.worker.outlet import EventOutlet
 from engine.worker.process import leave
 
 # The parent kills what has not ended shortly after this.
@@ -41,7 +42,7 @@ def serve(commands: Connection, events: Connection, make_session: SessionMaker) 
     """Do jobs from `commands` and report to `events` until Shutdown; ends the process when the parent is
     gone.
     """
-    emit = _sender(events)
+    emit = EventOutlet(events).emit
     activity = Activity()
     session = make_session(emit, activity)
     inbox = Inbox(commands, emit, session.cancel, activity, _on_end)
@@ -56,20 +57,6 @@ def serve(commands: Connection, events: Connection, make_session: SessionMaker) 
         except Exception:  # noqa: BLE001 - a mistake of ours costs the person one job, told in a sentence
             emit(_internal_error(job.job))
     session.close()
-
-
-def _sender(events: Connection) -> Callable[[Event], None]:
-    lock = threading.Lock()
-
-    def emit(event: Event) -> None:
-        data = encode(event)
-        try:
-            with lock:
-                events.send_bytes(data)
-        except OSError:
-            leave(0)
-
-    return emit
 
 
 def _on_end(asked: bool) -> None:

@@ -7,6 +7,7 @@ finishes with reason "cancelled" and keeps its rounds; a load fails with kind "C
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -254,9 +255,9 @@ Event = (
 )
 
 
-def encode(message: Command | Event) -> bytes:
-    """Return `message` as msgpack."""
-    return msgspec.msgpack.encode(message)
+def encode_command(command: Command) -> bytes:
+    """Return `command` as msgpack."""
+    return msgspec.msgpack.encode(command)
 
 
 def decode_command(data: bytes) -> Command:
@@ -264,6 +265,11 @@ def decode_command(data: bytes) -> Command:
     return msgspec.msgpack.decode(data, type=Command)
 
 
-def decode_event(data: bytes) -> Event:
-    """Return the event in `data`; raises msgspec.DecodeError on anything else."""
-    return msgspec.msgpack.decode(data, type=Event)
+def encode_events(events: Sequence[Event]) -> bytes:
+    """Return `events` as one msgpack message."""
+    return msgspec.msgpack.encode(events)
+
+
+def decode_events(data: bytes) -> tuple[Event, ...]:
+    """Return the events in `data`; raises msgspec.DecodeError on anything else."""
+    return msgspec.msgpack.decode(data, type=tuple[Event, ...])

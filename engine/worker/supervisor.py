@@ -34,7 +34,7 @@ from engine.worker.messages import (
     Shutdown,
     Unload,
     Unloaded,
-    decode_event,
+    decode_events,
 )
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
 from engine.worker.supervision import DEFAULT_SUPERVISION, ServiceEvent, SupervisionSettings, WorkerLost
@@ -161,7 +161,7 @@ class Supervisor:
             if child is None or child is not self._child or not child.events.poll():
                 return
             try:
-                event = decode_event(child.events.recv_bytes())
+                events = decode_events(child.events.recv_bytes())
             except (EOFError, OSError):
                 if child.wait(timeout_s=self._settings.shutdown_grace_s):
                     self._bury(describe_death(child.exit_code(), child.last_words()))
@@ -171,7 +171,8 @@ class Supervisor:
             except msgspec.DecodeError as error:
                 self._bury(WorkerDied("The model process sent something unreadable.", detail=str(error)))
                 return
-            self._take_event(child, event)
+            for event in events:
+                self._take_event(child, event)
 
     def _take_event(self, child: WorkerChild, event: Event) -> None:
         answers = self._vigil.hear(self._clock(), event)

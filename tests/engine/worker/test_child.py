@@ -9,7 +9,7 @@ import pytest
 
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
-from engine.worker.messages import Ping, Pong, Ready, Shutdown, decode_event
+from engine.worker.messages import Ping, Pong, Ready, Shutdown, decode_events
 from engine.worker.process import EXIT_CANNOT_START
 from tests.engine.worker.pretend import run_pretend_worker
 
@@ -18,7 +18,8 @@ PATIENCE_S = 20.0
 
 def next_event(child: WorkerChild) -> object:
     assert child.events.poll(PATIENCE_S)
-    return decode_event(child.events.recv_bytes())
+    (event,) = decode_events(child.events.recv_bytes())
+    return event
 
 
 def test_a_worker_is_ready_answers_and_ends_when_asked() -> None:
