@@ -24,8 +24,8 @@ FAIR = (
 )
 MODEL = "The model whose answer counts (the target), a file in GGUF format."
 DRAFTING = (
-    "Who guesses ahead (the drafter): nobody, a look-up of words that were there before (n-gram, which costs "
-    "nothing), or a small model of the same vocabulary."
+    "Who guesses ahead (the drafter): nobody, a look-up of words that were there before (n-gram, which needs "
+    "no second model), or a small model of the same vocabulary."
 )
 DRAFT_LENGTH = (
     "How many tokens are guessed ahead before the model checks them in one pass. 0 guesses nothing."

@@ -11,7 +11,7 @@ from app.widgets.parts import button, label
 
 _TITLE = "Chat with a model on this computer"
 _LESSON = (
-    "Speculation answers faster without changing what is said. "
+    "Speculation can make answers faster and leaves the words to the model. "
     "Under each answer stands whether it worked, and what it gave."
 )
 _MOST_SUGGESTIONS = 4
