@@ -23,6 +23,8 @@ class PromptEdit(QPlainTextEdit):
         self.setAccessibleName(name)
         self.setPlaceholderText(placeholder)
         self.setTabChangesFocus(True)
+        # The document's own margin below would show the upper half of the next line.
+        self.setViewportMargins(0, 0, 0, int(self.document().documentMargin()))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
         self._fit()
@@ -64,8 +66,9 @@ class PromptEdit(QPlainTextEdit):
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
         shown = min(self._most, max(self._least, n_lines))
-        height = (
-            shown * self.fontMetrics().lineSpacing() + 2 * int(self.document().documentMargin()) + _FRAME_PX
-        )
+        margin = int(self.document().documentMargin())
+        # Before it is shown the field has not been laid out, and the viewport's size means nothing.
+        around = self.height() - self.viewport().height() if self.isVisible() else margin + _FRAME_PX
+        height = shown * self.fontMetrics().lineSpacing() + margin + around
         if height != self.height():
             self.setFixedHeight(height)
