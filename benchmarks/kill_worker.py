@@ -28,7 +28,7 @@ from engine.models.installed import list_installed
 from engine.service import Service
 
 PATIENCE_S = 120.0
-PROMPT = "List the numbers from one to one hundred in words, and then list them once more."
+PROMPT = "Count from one to twenty in words."
 
 
 @dataclass(frozen=True)
