@@ -5,8 +5,11 @@ Nothing of Qt is imported before it is clear that a window is wanted and can be 
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import re
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -44,7 +47,36 @@ def has_display(platform: str, environment: Mapping[str, str]) -> bool:
     """Whether a window can appear: only on Linux and the like it may be that nothing shows one."""
     if platform in ("win32", "darwin", "cygwin"):
         return True
-    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+    if environment.get("QT_QPA_PLATFORM") or environment.get("WAYLAND_DISPLAY"):
+        return True
+    return bool(environment.get("DISPLAY")) and x_server_answers(environment["DISPLAY"])
+
+
+def x_server_answers(display: str) -> bool:
+    """Whether the X server of a local display takes connections; one elsewhere is believed without asking.
+
+    Qt ends the whole process if it does not, as with the DISPLAY of a terminal that outlived its desktop.
+    """
+    local = re.fullmatch(r"(?:unix)?:(\d+)(?:\.\d+)?", display)
+    if local is None:
+        return True
+    path = f"/tmp/.X11-unix/X{local[1]}"
+    for address in (path, "\0" + path):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(2.0)
+            probe.connect(address)
+            return True
+    return False
+
+
+def _open_missing_streams() -> None:
+    """Give closed standard streams (`>&-`, a program without a console) somewhere to go."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from app.widgets.status_bar import StatusBar
 RAIL_PX = 56
 LEAST_SIZE = QSize(640, 480)
 FIRST_SIZE = QSize(1280, 800)
+_FRAME_SIZE = QSize(8, 40)
 _THEME_WORDS = {ThemeChoice.SYSTEM: "As the system", ThemeChoice.LIGHT: "Light", ThemeChoice.DARK: "Dark"}
 _THEME_ICONS = {ThemeChoice.SYSTEM: "monitor", ThemeChoice.LIGHT: "sun", ThemeChoice.DARK: "moon"}
 
@@ -151,12 +152,17 @@ class Window(QMainWindow):
 
     def _restore(self) -> None:
         settings = self._keeper.settings
-        self.resize(FIRST_SIZE)
+        self.resize(self._room(FIRST_SIZE))
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
+            self.resize(self._room(self.size()))
         self.show_page(0 if settings.page == "chat" else 1)
         self._show_theme()
         self.status.show_model(self._session.state)
+
+    def _room(self, size: QSize) -> QSize:
+        """Return `size`, or what the screen has room for beside the frame that the window manager adds."""
+        return size.boundedTo(self.screen().availableSize() - _FRAME_SIZE).expandedTo(LEAST_SIZE)
 
     # ------------------------------------------------------------------------------------------- doing
 

@@ -114,11 +114,10 @@ class LanePane(QFrame):
         self.positions = PositionChart()
         self.times = TimeBar()
         row = QHBoxLayout()
-        row.setSpacing(16)
+        row.setSpacing(12)
         shown = (self.passes, self.per_pass, self.acceptance, self.positions)
         for widget in shown if self._speculative else shown[:2]:
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignBottom)
-        row.addSpacing(8)
         row.addWidget(self.times, 1)
         self.times.setMinimumHeight(self.positions.sizeHint().height())
         return row

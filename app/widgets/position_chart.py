@@ -10,10 +10,12 @@ from app import fonts
 from app.format import share
 from app.palette import current_colours
 
-_BAR_PX = 12
-_GAP_PX = 4
+_WIDTH_PX = 60
+"""Always the same, so that neither pane's width depends on what was drafted."""
+_MOST_BAR_PX = 12.0
+_GAP_SHARE = 0.25
 _BARS_PX = 32
-_MAX_LABELLED = 8
+_MOST_LABELLED = 4
 EXPLANATION = (
     "Of all first guesses, second guesses and so on, the share that the model agreed with. "
     "It mostly falls from left to right, because a guess counts only if all before it were right."
@@ -39,19 +41,14 @@ class PositionChart(QWidget):
         shares = tuple(a / d for a, d in zip(accepted, drafted, strict=False) if d > 0)
         if shares == self._shares and self.accessibleName():
             return
-        resized = len(shares) != len(self._shares)
         self._shares = shares
         words = ", ".join(f"position {i + 1} {share(value)}" for i, value in enumerate(shares))
         self.setAccessibleName(f"Acceptance by position: {words or 'nothing drafted yet'}")
         self.setToolTip(f"{EXPLANATION}\n\n{words}" if words else EXPLANATION)
-        if resized:
-            self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:
-        n_bars = max(3, len(self._shares))
-        text = self.fontMetrics().height()
-        return QSize(n_bars * (_BAR_PX + _GAP_PX) - _GAP_PX, _BARS_PX + 2 + text)
+        return QSize(_WIDTH_PX, _BARS_PX + 2 + self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -61,17 +58,20 @@ class PositionChart(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(fonts.tabular(fonts.small()))
-        for i in range(max(3, len(self._shares))):
-            x = i * (_BAR_PX + _GAP_PX)
+        n_bars = max(3, len(self._shares))
+        step = min(_MOST_BAR_PX / (1 - _GAP_SHARE), _WIDTH_PX / n_bars)
+        width = step * (1 - _GAP_SHARE)
+        for i in range(n_bars):
+            x = i * step
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colours.colour("card"))
-            painter.drawRoundedRect(QRectF(x, 0, _BAR_PX, _BARS_PX), 2, 2)
+            painter.drawRoundedRect(QRectF(x, 0, width, _BARS_PX), 2, 2)
             if i >= len(self._shares):
                 continue
             filled = max(2.0, _BARS_PX * self._shares[i])
             painter.setBrush(colours.colour("accent"))
-            painter.drawRoundedRect(QRectF(x, _BARS_PX - filled, _BAR_PX, filled), 2, 2)
-            if len(self._shares) <= _MAX_LABELLED or i in (0, len(self._shares) - 1):
+            painter.drawRoundedRect(QRectF(x, _BARS_PX - filled, width, filled), 2, 2)
+            if len(self._shares) <= _MOST_LABELLED or i in (0, len(self._shares) - 1):
                 painter.setPen(colours.colour("muted"))
-                box = QRectF(x - 8, _BARS_PX + 2, _BAR_PX + 16, self.height() - _BARS_PX - 2)
+                box = QRectF(x - 8, _BARS_PX + 2, width + 16, self.height() - _BARS_PX - 2)
                 painter.drawText(box, Qt.AlignmentFlag.AlignCenter, str(i + 1))

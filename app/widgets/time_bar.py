@@ -51,7 +51,7 @@ class TimeBar(QWidget):
         self._words = label(font=fonts.tabular(fonts.small()), tone="muted")
         self._words.setMinimumWidth(1)
         self.setToolTip(EXPLANATION)
-        self.setMinimumWidth(150)
+        self.setMinimumWidth(132)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)

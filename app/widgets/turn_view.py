@@ -16,6 +16,9 @@ from app.widgets.parts import IconButton, label
 from app.widgets.truth_dot import TruthDot
 from engine.speculation.round import FinishReason, Round
 
+_QUESTION_PX = 560
+_QUESTION_PADDING_PX = 16
+
 
 class QuestionCard(QFrame):
     """What the person wrote, as it was written."""
@@ -23,15 +26,14 @@ class QuestionCard(QFrame):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.setProperty("role", "card")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         said = label(text, wraps=True)
         said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         said.setAccessibleName("Your message")
         width = max(said.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
-        said.setMinimumWidth(min(width + 4, 400))
-        said.setMaximumWidth(560)
+        self.setMaximumWidth(min(width + 4, _QUESTION_PX) + 2 * _QUESTION_PADDING_PX)
         column = QVBoxLayout(self)
-        column.setContentsMargins(16, 10, 16, 10)
+        column.setContentsMargins(_QUESTION_PADDING_PX, 10, _QUESTION_PADDING_PX, 10)
         column.addWidget(said)
 
 
@@ -61,7 +63,9 @@ class TurnView(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(12)
         question = QHBoxLayout()
-        question.addWidget(QuestionCard(turn.question), 0, Qt.AlignmentFlag.AlignRight)
+        # Not an alignment: a layout asks an aligned widget for its favourite size, not for its height at this width.
+        question.addStretch(1)
+        question.addWidget(QuestionCard(turn.question), 1000)
         self._column.addLayout(question)
         self._column.addWidget(self._waiting)
         self._column.addWidget(self._view)

@@ -12,6 +12,7 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
+from engine.errors import DecodeFailed
 from engine.llama.library import find_symbol
 from engine.llama.vocabulary import Vocabulary
 from engine.speculation.protocols import Distribution, Logits
@@ -70,6 +71,12 @@ class SamplerChain:
         return SamplerChain(api.llama_sampler_clone(self._chain), len(self._candidates))
 
 
+def _no_numbers() -> DecodeFailed:
+    return DecodeFailed(
+        "The model gives no valid numbers: its file is probably damaged.", remedy="Download the file again."
+    )
+
+
 class ChainSampler:
     """A Sampler (engine/speculation/protocols.py) made of llama.cpp's samplers, in llama.cpp's order.
 
@@ -92,7 +99,12 @@ class ChainSampler:
         return self._settings.is_greedy
 
     def argmax(self, logits: Logits) -> int:
-        return int(self._adjusted(logits).argmax())
+        adjusted = self._adjusted(logits)
+        token = int(adjusted.argmax())
+        # argmax finds a NaN before anything else.
+        if not adjusted[token] > -np.inf:
+            raise _no_numbers()
+        return token
 
     def distribution(self, logits: Logits) -> Distribution:
         """Return the distribution after penalties, top-k, top-p, min-p and temperature.
@@ -102,6 +114,9 @@ class ChainSampler:
         logits = self._adjusted(logits)
         if self.is_greedy:
             return Distribution(np.array([logits.argmax()], np.int32), np.ones(1))
+        # llama.cpp's samplers sort, and end the process on what cannot be sorted; max finds a NaN.
+        if not np.isfinite(logits.max()):
+            raise _no_numbers()
         ids = self._possible(logits)
         rest = self._truncation.apply(ids, logits if ids is self._ids else logits[ids])
         kept = rest["logit"].astype(np.float64)

@@ -13,11 +13,13 @@ SAME_WITHIN = 0.03
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`speedup` is the speculative lane's tokens per second of decode over the plain lane's; None while
-    either has none. `accepted` drafted tokens were accepted: without one, a faster lane was lucky, not better.
+    either has none. Of `drafted` tokens `accepted` were accepted: without one a faster lane was lucky, and without a
+    draft both lanes did the same work.
     """
 
     plain_tokens_per_s: float | None
     speculative_tokens_per_s: float | None
+    drafted: int
     accepted: int
     is_final: bool
 
@@ -35,7 +37,7 @@ class Verdict:
 
     @property
     def is_slower(self) -> bool:
-        return self.speedup is not None and self.speedup < 1.0 - SAME_WITHIN
+        return self.drafted > 0 and self.speedup is not None and self.speedup < 1.0 - SAME_WITHIN
 
     @property
     def sentence(self) -> str:
@@ -43,15 +45,17 @@ class Verdict:
         if self.speedup is None or self.plain_tokens_per_s is None or self.speculative_tokens_per_s is None:
             return "Too few tokens to compare." if self.is_final else "Waiting for both lanes."
         speeds = f"{_speed(self.speculative_tokens_per_s)} against {_speed(self.plain_tokens_per_s)} tokens/s"
-        if self.is_faster:
+        if not self.drafted:
+            claim = "nothing was drafted, both lanes did the same work"
+        elif self.is_faster:
             claim = f"{self.speedup:.2f}× faster"
         elif self._seems_faster:
             claim = f"{self.speedup:.2f}× faster by chance, no draft was accepted"
         elif self.is_slower:
             claim = f"{self.speedup:.2f}× — slower"
         else:
-            claim = "About the same" if self.is_final else "about the same"
-        return f"{claim}: {speeds}" if self.is_final else f"So far {claim}: {speeds}"
+            claim = "about the same"
+        return f"{claim[0].upper()}{claim[1:]}: {speeds}" if self.is_final else f"So far {claim}: {speeds}"
 
 
 def speedup(plain_tokens_per_s: float | None, speculative_tokens_per_s: float | None) -> float | None:
@@ -68,6 +72,7 @@ def verdict(plain: Metrics, speculative: Metrics, *, is_final: bool | None = Non
     return Verdict(
         plain.tokens_per_s,
         speculative.tokens_per_s,
+        speculative.drafted,
         speculative.accepted,
         finished if is_final is None else is_final,
     )

@@ -70,7 +70,8 @@ _PHRASES: Final[dict[FileKind, str]] = {
 }
 
 _BESIDE_ITS_TARGET = (
-    "It belongs beside the model that it was trained for. Choose that model, and this file as its drafter."
+    "It belongs beside the model that it was trained for, and drafters of this kind cannot be used yet. "
+    "Choose that model, with n-gram or an ordinary small model as its drafter."
 )
 _PLACES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "Choose it as the model.",

@@ -16,7 +16,7 @@ from typing import Final
 
 from engine.errors import FileGone, NotAModelFile
 from engine.models.ggml_types import row_bytes
-from engine.models.header_cursor import ByteSource, FileSource, HeaderCursor, Scalar, cut_short, megabytes
+from engine.models.header_cursor import ByteSource, FileSource, HeaderCursor, Scalar, cut_short, size_words
 
 MAGIC: Final = b"GGUF"
 MAX_ENTRIES: Final = 1 << 20
@@ -121,6 +121,10 @@ def read_header(path: Path) -> GgufHeader:
         # Opening a pipe would wait for a writer for ever.
         source = FileSource(path) if path.is_file() else None
         reason = "not a file, or none at all"
+        if path.is_dir():
+            raise FileGone(
+                f"“{path.name or path}” is a folder.", remedy="Choose a GGUF file in it.", detail=str(path)
+            )
     except (OSError, ValueError) as error:
         source, reason = None, str(error)
     if source is None:
@@ -142,7 +146,7 @@ def read_header(path: Path) -> GgufHeader:
 def check_complete(header: GgufHeader, name: str) -> None:
     """Raise NotAModelFile if the file ends before its last tensor does."""
     if not header.is_complete:
-        raise cut_short(name, header.file_bytes, f"{megabytes(header.needed_bytes)} MB")
+        raise cut_short(name, header.file_bytes, size_words(header.needed_bytes))
 
 
 def parse_header(source: ByteSource, name: str) -> GgufHeader:

@@ -133,10 +133,15 @@ class HeaderCursor:
 
 def cut_short(name: str, there_bytes: int, needed: str) -> NotAModelFile:
     return NotAModelFile(
-        f"“{name}” is cut short: {megabytes(there_bytes)} MB are there, it needs {needed}.",
+        f"“{name}” is cut short: {size_words(there_bytes)} are there, it needs {needed}.",
         remedy="Its download did not finish. Download it again.",
     )
 
 
-def megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f}" if n_bytes < 100e6 else f"{n_bytes / 1e6:.0f}"
+def size_words(n_bytes: int) -> str:
+    """Return a file's size as people say it: "12 bytes", "4.1 kB", "98 MB"."""
+    if n_bytes < 1_000:
+        return f"{n_bytes} bytes"
+    if n_bytes < 1_000_000:
+        return f"{n_bytes / 1e3:.1f} kB"
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 100e6 else f"{n_bytes / 1e6:.0f} MB"

@@ -11,6 +11,7 @@ import pytest
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
+from engine.errors import DecodeFailed
 from engine.llama.model import Model
 from engine.llama.sampler import ChainSampler
 from engine.speculation.settings import SamplingSettings
@@ -131,3 +132,12 @@ def test_a_fork_goes_its_own_way(starter: Model) -> None:
     del sampler
     gc.collect()
     assert fork.argmax(logits) != best
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_logits_that_are_no_numbers_are_told(starter: Model, temperature: float) -> None:
+    sampler = ChainSampler(starter.vocabulary, SamplingSettings(temperature=temperature))
+    logits = np.zeros(starter.vocabulary.n_tokens, np.float32)
+    logits[::7] = np.nan
+    with pytest.raises(DecodeFailed, match="no valid numbers"):
+        sampler.argmax(logits) if temperature == 0.0 else sampler.distribution(logits)

@@ -8,11 +8,15 @@ from engine.speculation.round import FinishReason
 
 
 def lane(
-    tokens_per_s: float, finish_reason: FinishReason | None = FinishReason.STOP, accepted: int = 9
+    tokens_per_s: float,
+    finish_reason: FinishReason | None = FinishReason.STOP,
+    accepted: int = 9,
+    drafted: int = 10,
 ) -> Metrics:
     return Metrics(
         n_tokens=101,
         decode_s=100 / tokens_per_s,
+        drafted_by_position=(drafted,),
         accepted_by_position=(accepted,),
         finish_reason=finish_reason,
     )
@@ -63,3 +67,11 @@ def test_a_lead_without_an_accepted_draft_is_called_chance() -> None:
     lucky = verdict(lane(4.0), lane(6.0, accepted=0))
     assert not lucky.is_faster
     assert lucky.sentence == "1.50× faster by chance, no draft was accepted: 6.0 against 4.0 tokens/s"
+
+
+@pytest.mark.parametrize("speed", [14.0, 28.0])
+def test_without_a_draft_no_lane_is_called_faster_or_slower(speed: float) -> None:
+    idle = verdict(lane(20.0), lane(speed, accepted=0, drafted=0))
+    assert not idle.is_faster
+    assert not idle.is_slower
+    assert idle.sentence.startswith("Nothing was drafted, both lanes did the same work: ")

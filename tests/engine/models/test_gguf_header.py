@@ -85,7 +85,7 @@ def test_a_file_that_is_no_gguf_is_told_so(tmp_path: Path) -> None:
 def test_a_file_that_ends_before_its_tensors_is_told_how_much_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "half.gguf"
     path.write_bytes(TINY.read_bytes()[:400_000])
-    with pytest.raises(NotAModelFile, match=r"cut short: 0\.4 MB are there, it needs 1\.0 MB"):
+    with pytest.raises(NotAModelFile, match=r"cut short: 400\.0 kB are there, it needs 996\.0 kB"):
         read_header(path)
 
 
@@ -146,6 +146,8 @@ def test_a_file_that_is_not_there_and_one_that_is_no_file_are_told(tmp_path: Pat
     pipe = tmp_path / "pipe.gguf"
     if hasattr(os, "mkfifo"):
         os.mkfifo(pipe)
-    for path in (tmp_path / "gone.gguf", tmp_path, pipe, Path("nul\0.gguf")):
+    for path in (tmp_path / "gone.gguf", pipe, Path("nul\0.gguf")):
         with pytest.raises(FileGone, match="cannot be opened"):
             read_header(path)
+    with pytest.raises(FileGone, match="is a folder"):
+        read_header(tmp_path)
