@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from engine.errors import SlipstreamError, WorkerDied
+from engine.errors import Cancelled, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
 from engine.worker.messages import (
@@ -37,7 +37,13 @@ from engine.worker.messages import (
     decode_events,
 )
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
-from engine.worker.supervision import DEFAULT_SUPERVISION, ServiceEvent, SupervisionSettings, WorkerLost
+from engine.worker.supervision import (
+    DEFAULT_SUPERVISION,
+    Reloading,
+    ServiceEvent,
+    SupervisionSettings,
+    WorkerLost,
+)
 from engine.worker.vigil import Vigil
 
 _log = logging.getLogger(__name__)
@@ -192,9 +198,14 @@ class Supervisor:
             self._quick_deaths = 0
             if isinstance(job, LoadBundle):
                 self._last_load = job
-        elif isinstance(job, Unload) or (isinstance(job, LoadBundle) and job.job != self._reload_job):
-            # A failed load has taken the place of what was loaded before.
+        elif isinstance(job, Unload) or self._takes_the_place(job):
             self._last_load = None
+        elif isinstance(event, Failed) and event.job == self._reload_job and event.kind == Cancelled.__name__:
+            self._last_load = None
+
+    def _takes_the_place(self, job: Job | None) -> bool:
+        """Whether `job`, also where it failed, has taken the place of what was loaded before."""
+        return isinstance(job, LoadBundle) and job.job != self._reload_job
 
     # ---------------------------------------------------------------------------------------- life and death
 
@@ -212,6 +223,7 @@ class Supervisor:
             reload = msgspec.structs.replace(self._last_load, job=self._reload_job)
             self._waiting = {self._reload_job: reload, **self._waiting}
             self._child.send(reload)
+            self._tell(Reloading(self._reload_job))
 
     def _waiting_load(self) -> bool:
         return any(isinstance(job, LoadBundle) for job in self._waiting.values())
@@ -219,6 +231,8 @@ class Supervisor:
     def _bury(self, error: WorkerDied) -> None:
         """Release the dead worker, fail what it had to do, say so and plan its successor."""
         doing = self._current_job()
+        if self._takes_the_place(self._waiting.get(doing)):
+            self._last_load = None
         self._release_child()
         self._fail_waiting(error)
         self._tell(
