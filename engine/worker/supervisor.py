@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from engine.errors import Cancelled, SlipstreamError, WorkerDied
+from engine.errors import BadOption, Cancelled, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
 from engine.worker.messages import (
@@ -35,6 +35,7 @@ from engine.worker.messages import (
     Unload,
     Unloaded,
     decode_events,
+    encode_command,
 )
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
 from engine.worker.supervision import (
@@ -148,12 +149,27 @@ class Supervisor:
             self._waiting[command.job] = command
         elif self._child is None:
             return
+        try:
+            data = encode_command(command)
+        except (UnicodeEncodeError, OverflowError, TypeError) as error:
+            self._refuse(command, error)
+            return
         if self._child is None:
             # A person asks for something: whatever happened before, it is worth another try.
             self._quick_deaths = 0
             self._start_child()
         if self._child is not None:
-            self._child.send(command)
+            self._child.send_encoded(data)
+
+    def _refuse(self, command: Command, reason: Exception) -> None:
+        """Fail a job that has no form on the wire."""
+        what = "A file name or text in this request is not valid UTF-8."
+        if not isinstance(reason, UnicodeEncodeError):
+            what = "A value in this request is beyond what can be handed to the model process."
+        if isinstance(command, Job):
+            del self._waiting[command.job]
+            remedy = "Rename the file, or change the text."
+            self._tell(Failed(command.job, BadOption.__name__, what, remedy, repr(reason)))
 
     def _current_job(self) -> int:
         return next(iter(self._waiting), 0)

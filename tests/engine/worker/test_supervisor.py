@@ -94,6 +94,15 @@ def test_a_mistake_of_ours_fails_one_job_in_a_sentence(start_service: StartServi
     assert listener.wait_for(Finished).job == job
 
 
+def test_a_name_that_is_not_utf8_fails_its_job_and_nothing_else(start_service: StartService) -> None:
+    service, listener = start_service()
+    bad = service.load(Bundle("Bad", "/tmp/\udcff.gguf"), LoadSettings())
+    failed = listener.wait_for(Failed)
+    assert (failed.job, failed.kind) == (bad, "BadOption")
+    assert "UTF-8" in failed.sentence
+    assert ask(service, "count 1") == listener.wait_for(Finished).job
+
+
 def test_a_killed_worker_fails_its_jobs_restarts_and_reloads(start_service: StartService) -> None:
     service, listener = start_service()
     load(service, listener)
