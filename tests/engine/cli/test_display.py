@@ -7,7 +7,7 @@ import pytest
 from engine.cli.live import Columns, Sections
 from engine.cli.summary import difference_sentence, summary_table
 from engine.cli.terminal import printable
-from engine.cli.wrapping import cell_width, wrap
+from engine.cli.wrapping import cell_width, pad, wrap
 from engine.measure.metrics import Metrics, measure
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, FirstDifference
@@ -89,3 +89,10 @@ def test_text_is_wrapped_to_cells(text: str, lines: list[str]) -> None:
     wrapped = wrap(text, 8)
     assert wrapped == lines
     assert all(sum(map(cell_width, line)) <= 8 for line in wrapped)
+
+
+@pytest.mark.parametrize(
+    ("text", "padded"), [("ab", "ab   "), ("世界", "世界 "), ("世界世", "世界 "), ("e\u0301", "e\u0301    ")]
+)
+def test_a_cell_of_a_column_is_as_wide_as_the_column(text: str, padded: str) -> None:
+    assert pad(text, 5) == padded
