@@ -69,6 +69,7 @@ def test_the_difference_is_told_with_its_place_and_gap() -> None:
     sentence = difference_sentence(FirstDifference(30, 1, 2, 0.0012, 0.0001), is_complete=True)
     assert "token 31" in sentence
     assert "0.0012" in sentence
+    assert difference_sentence(FirstDifference(30, 1, 2), is_complete=False) == "The lanes part at token 31."
 
 
 def test_an_answer_cannot_drive_the_terminal() -> None:
