@@ -12,8 +12,8 @@ from engine.errors import ContextTooLarge, LoadFailed
 from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import HOST, MemoryByDevice, add_up, forecast
+from engine.models.description import Device
 from engine.models.gguf_header import GgufHeader, read_header
-from engine.worker.messages import Device
 
 SPARE_BYTES: Final = 256 << 20
 """Left free on every device, for everything that no account covers."""

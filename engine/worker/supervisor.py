@@ -214,10 +214,13 @@ class Supervisor:
             self._quick_deaths = 0
             if isinstance(job, LoadBundle):
                 self._last_load = job
-        elif isinstance(job, Unload) or self._takes_the_place(job):
+        elif isinstance(job, Unload) or self._takes_the_place(job) or self._gives_up_reload(event):
             self._last_load = None
-        elif isinstance(event, Failed) and event.job == self._reload_job and event.kind == Cancelled.__name__:
-            self._last_load = None
+
+    def _gives_up_reload(self, event: JobEnd) -> bool:
+        return (
+            isinstance(event, Failed) and event.job == self._reload_job and event.kind == Cancelled.__name__
+        )
 
     def _takes_the_place(self, job: Job | None) -> bool:
         """Whether `job`, also where it failed, has taken the place of what was loaded before."""
