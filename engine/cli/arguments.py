@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
+from engine.models.installed import is_encodable
 from engine.speculation.settings import (
     DEFAULT_DRAFT_LENGTH,
     GenerationSettings,
@@ -56,6 +57,7 @@ class Arguments:
 
     command: str
     as_json: bool = False
+    verbose: bool = False
     run: RunOptions | None = None
 
 
@@ -67,8 +69,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     """
     given = _parser().parse_args(argv)
     if given.command in ("compare", "generate"):
-        return Arguments(given.command, given.json, _run_options(given))
-    return Arguments(given.command, getattr(given, "json", False))
+        return Arguments(given.command, given.json, given.verbose, _run_options(given))
+    return Arguments(given.command, getattr(given, "json", False), given.verbose)
 
 
 def parse_drafter(value: str) -> DrafterChoice:
@@ -94,6 +96,7 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
     generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
     check_generation(generation)
     _check_load(given)
+    _check_text(given)
     if given.raw and given.system is not None:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
@@ -108,6 +111,15 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         as_json=given.json,
         verbose=given.verbose,
     )
+
+
+def _check_text(given: argparse.Namespace) -> None:
+    """Refuse what Python could not decode from the command line and carries as lone surrogates."""
+    for option in ("target", "drafter", "prompt", "prompt_file", "system", "stop"):
+        value = getattr(given, option)
+        for text in value if isinstance(value, list) else [value or ""]:
+            if not is_encodable(text):
+                raise BadOption(f"The text of --{option.replace('_', '-')} is not valid UTF-8.")
 
 
 def _check_load(given: argparse.Namespace) -> None:
@@ -138,7 +150,11 @@ def _parser() -> argparse.ArgumentParser:
         _add_run_options(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
     devices = commands.add_parser("devices", help="list what llama.cpp can compute on", allow_abbrev=False)
     devices.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    commands.add_parser("doctor", help="check this installation and say what is wrong", allow_abbrev=False)
+    doctor = commands.add_parser(
+        "doctor", help="check this installation and say what is wrong", allow_abbrev=False
+    )
+    for parser_of in (devices, doctor):
+        parser_of.add_argument("--verbose", action="store_true", help="also print the details of an error")
     return parser
 
 

@@ -14,38 +14,37 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from engine.errors import SlipstreamError, WorkerDied
+from engine.errors import BadOption, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
+from engine.worker.inbox import Job
 from engine.worker.messages import (
     Command,
-    DevicesListed,
     Event,
     Failed,
-    Finished,
-    Generate,
-    ListDevices,
     LoadBundle,
     Loaded,
     Ping,
     Pong,
-    Race,
     Ready,
     Shutdown,
-    Unload,
-    Unloaded,
     decode_events,
+    encode_command,
 )
+from engine.worker.reload import JobEnd, Reload
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
-from engine.worker.supervision import DEFAULT_SUPERVISION, ServiceEvent, SupervisionSettings, WorkerLost
+from engine.worker.supervision import (
+    DEFAULT_SUPERVISION,
+    Reloading,
+    ServiceEvent,
+    SupervisionSettings,
+    WorkerLost,
+)
 from engine.worker.vigil import Vigil
 
 _log = logging.getLogger(__name__)
 
 _EVENTS_PER_TURN = 256
-
-Job = LoadBundle | Unload | Generate | Race | ListDevices
-JobEnd = Finished | Loaded | Unloaded | DevicesListed | Failed
 
 
 class Supervisor:
@@ -73,8 +72,7 @@ class Supervisor:
         self._child: WorkerChild | None = None
         self._vigil = Vigil(settings, clock())
         self._waiting: dict[int, Job] = {}
-        self._last_load: LoadBundle | None = None
-        self._reload_job = 0
+        self._reload = Reload()
         self._quick_deaths = 0
         self._restart_at: float | None = None
 
@@ -142,12 +140,27 @@ class Supervisor:
             self._waiting[command.job] = command
         elif self._child is None:
             return
+        try:
+            data = encode_command(command)
+        except (UnicodeEncodeError, OverflowError, TypeError) as error:
+            self._refuse(command, error)
+            return
         if self._child is None:
             # A person asks for something: whatever happened before, it is worth another try.
             self._quick_deaths = 0
             self._start_child()
         if self._child is not None:
-            self._child.send(command)
+            self._child.send_encoded(data)
+
+    def _refuse(self, command: Command, reason: Exception) -> None:
+        """Fail a job that has no form on the wire."""
+        what = "A file name or text in this request is not valid UTF-8."
+        if not isinstance(reason, UnicodeEncodeError):
+            what = "A value in this request is beyond what can be handed to the model process."
+        if isinstance(command, Job):
+            del self._waiting[command.job]
+            remedy = "Rename the file, or change the text."
+            self._tell(Failed(command.job, BadOption.__name__, what, remedy, repr(reason)))
 
     def _current_job(self) -> int:
         return next(iter(self._waiting), 0)
@@ -187,14 +200,9 @@ class Supervisor:
         self._tell(event)
 
     def _end_job(self, event: JobEnd) -> None:
-        job = self._waiting.pop(event.job, None)
+        self._reload.note_end(self._waiting.pop(event.job, None), event)
         if isinstance(event, Loaded):
             self._quick_deaths = 0
-            if isinstance(job, LoadBundle):
-                self._last_load = job
-        elif isinstance(job, Unload) or (isinstance(job, LoadBundle) and job.job != self._reload_job):
-            # A failed load has taken the place of what was loaded before.
-            self._last_load = None
 
     # ---------------------------------------------------------------------------------------- life and death
 
@@ -207,11 +215,11 @@ class Supervisor:
             self._fail_waiting(WorkerDied("The model process could not be started.", detail=str(error)))
             return
         self._vigil = Vigil(self._settings, self._clock())
-        if self._last_load is not None and not self._waiting_load():
-            self._reload_job = self._next_job_id()
-            reload = msgspec.structs.replace(self._last_load, job=self._reload_job)
-            self._waiting = {self._reload_job: reload, **self._waiting}
+        if self._reload.is_due and not self._waiting_load():
+            reload = self._reload.begin(self._next_job_id())
+            self._waiting = {reload.job: reload, **self._waiting}
             self._child.send(reload)
+            self._tell(Reloading(reload.job))
 
     def _waiting_load(self) -> bool:
         return any(isinstance(job, LoadBundle) for job in self._waiting.values())
@@ -219,11 +227,12 @@ class Supervisor:
     def _bury(self, error: WorkerDied) -> None:
         """Release the dead worker, fail what it had to do, say so and plan its successor."""
         doing = self._current_job()
+        self._reload.note_death(self._waiting.get(doing))
         self._release_child()
         self._fail_waiting(error)
         self._tell(
             WorkerLost(
-                job=0 if doing == self._reload_job else doing,
+                job=0 if doing == self._reload.job else doing,
                 sentence=error.sentence,
                 remedy=error.remedy,
                 detail=error.detail,

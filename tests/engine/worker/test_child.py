@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from engine.worker.child import WorkerChild
@@ -14,6 +18,7 @@ from engine.worker.process import EXIT_CANNOT_START
 from tests.engine.worker.pretend import run_pretend_worker
 
 PATIENCE_S = 20.0
+ROOT = Path(__file__).parents[3]
 
 
 def next_event(child: WorkerChild) -> object:
@@ -61,3 +66,31 @@ def test_an_end_is_described_in_words(exit_code: int, last_words: str, fragment:
     assert "\n" not in error.sentence
     assert error.remedy
     assert error.detail == last_words
+
+
+def test_a_program_that_ends_without_stopping_its_worker_does_not_wait_for_it() -> None:
+    """The worker ignores SIGTERM, with which multiprocessing would end it."""
+    code = (
+        "from engine.worker.child import WorkerChild\n"
+        "from tests.engine.worker.pretend import run_pretend_worker\n"
+        "if __name__ == '__main__':\n"
+        "    child = WorkerChild(run_pretend_worker)\n"
+        "    child.events.recv_bytes()\n"
+        "    print(child.pid)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=True
+    )
+    assert not psutil.pid_exists(int(ended.stdout))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups with signals")
+def test_only_the_parent_ends_a_worker() -> None:
+    child = WorkerChild()
+    try:
+        child.events.recv_bytes()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(child.pid, number)
+        assert not child.wait(timeout_s=0.5)
+    finally:
+        child.close()

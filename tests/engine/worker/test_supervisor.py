@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
-from engine.service import Service, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.service import Reloading, Service, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
 from engine.worker.child import WorkerChild
@@ -20,13 +20,16 @@ from engine.worker.messages import (
     Failed,
     Finished,
     LaneFinished,
+    LoadBundle,
     Loaded,
+    LoadedModel,
     LoadSettings,
     Prompt,
     Ready,
     RoundDone,
     Unloaded,
 )
+from engine.worker.reload import Reload
 from tests.engine.worker.conftest import StartService
 from tests.engine.worker.listener import Listener
 from tests.engine.worker.pretend import run_broken_worker
@@ -94,6 +97,15 @@ def test_a_mistake_of_ours_fails_one_job_in_a_sentence(start_service: StartServi
     assert listener.wait_for(Finished).job == job
 
 
+def test_a_name_that_is_not_utf8_fails_its_job_and_nothing_else(start_service: StartService) -> None:
+    service, listener = start_service()
+    bad = service.load(Bundle("Bad", "/tmp/\udcff.gguf"), LoadSettings())
+    failed = listener.wait_for(Failed)
+    assert (failed.job, failed.kind) == (bad, "BadOption")
+    assert "UTF-8" in failed.sentence
+    assert ask(service, "count 1") == listener.wait_for(Finished).job
+
+
 def test_a_killed_worker_fails_its_jobs_restarts_and_reloads(start_service: StartService) -> None:
     service, listener = start_service()
     load(service, listener)
@@ -109,7 +121,9 @@ def test_a_killed_worker_fails_its_jobs_restarts_and_reloads(start_service: Star
         (running, "WorkerDied"),
         (waiting, "WorkerDied"),
     ]
-    assert listener.wait_for(Loaded, after=after).target.path == BUNDLE.target
+    loaded = listener.wait_for(Loaded, after=after)
+    assert loaded.target.path == BUNDLE.target
+    assert [event.job for event in listener.of(Reloading)] == [loaded.job]
     again = ask(service, "count 2")
     assert listener.wait_for(Finished, after=after).job == again
 
@@ -137,6 +151,19 @@ def test_a_load_that_kills_the_worker_is_not_repeated(start_service: StartServic
     listener.wait_for(Ready, after=listener.events.index(listener.wait_for(WorkerLost)))
     assert len(listener.of(WorkerLost)) == 1
     assert ask(service, "count 1") == listener.wait_for(Finished).job
+
+
+def test_a_load_that_kills_the_worker_has_taken_the_place_of_what_was_loaded(
+    start_service: StartService,
+) -> None:
+    service, listener = start_service()
+    load(service, listener)
+    after = listener.mark()
+    service.load(Bundle("Bad", "kill"), LoadSettings())
+    listener.wait_for(WorkerLost)
+    job = ask(service, "count 1")
+    listener.wait_for(Finished, lambda event: event.job == job)
+    assert not any(isinstance(event, (Reloading, Loaded)) for event in listener.events[after:])
 
 
 def test_a_reload_that_keeps_killing_the_worker_is_given_up_until_asked(
@@ -279,3 +306,16 @@ def test_many_kills_leave_no_orphan_no_descriptor_and_no_file(
     assert list(tmp_path.iterdir()) == []
     job = ask(service, "count 2")
     assert isinstance(listener.wait_for_end(job), Finished)
+
+
+def test_a_cancelled_reload_is_not_tried_again() -> None:
+    reload = Reload()
+    wanted = LoadBundle(1, "a.gguf", NGRAM_DRAFTER)
+    model = LoadedModel("a.gguf", "a", "pretend", 1, 2, 3, 0, 4, 5, True)
+    reload.note_end(wanted, Loaded(1, model, None, 64, 1, False, (), {}, 0.0))
+    again = reload.begin(7)
+    assert (again.job, again.target) == (7, "a.gguf")
+    reload.note_end(again, Failed(7, "WorkerDied", "It ended."))
+    assert reload.is_due
+    reload.note_end(again, Failed(7, "Cancelled", "It was stopped."))
+    assert not reload.is_due
