@@ -4,7 +4,8 @@ through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal
@@ -25,7 +26,7 @@ class ModelPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """`fraction` 0 to 1 of loading `what`; `loaded` is set in LOADED, `trouble` in FAILED."""
+    """`fraction` 0 to 1 of loading `what`; `loaded` is set in LOADED, `trouble` in FAILED. `settings`: how."""
 
     phase: ModelPhase = ModelPhase.EMPTY
     bundle: Bundle | None = None
@@ -33,6 +34,7 @@ class ModelState:
     fraction: float = 0.0
     loaded: Loaded | None = None
     trouble: Trouble | None = None
+    settings: LoadSettings = field(default_factory=LoadSettings)
 
 
 class EngineSession(QObject):
@@ -57,6 +59,7 @@ class EngineSession(QObject):
         self._choice: Bundle | None = None
         self._state = ModelState()
         self._job = 0
+        self._news: deque[ModelState] = deque()
         bridge.load_progressed.connect(self._on_progress)
         bridge.loaded.connect(self._on_loaded)
         bridge.failed.connect(self._on_failed)
@@ -86,16 +89,20 @@ class EngineSession(QObject):
         """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""
         if self._choice is None:
             return
-        if self._state.phase is ModelPhase.LOADING and self._same_files(self._state.bundle) and self._job:
-            return
+        settings = LoadSettings(check_memory=check_memory)
         if self._state.phase is ModelPhase.LOADING and self._job:
+            if self._same_files(self._state.bundle) and self._state.settings == settings:
+                return
             self.service.cancel(self._job)
-        self._job = self.service.load(self._choice, LoadSettings(check_memory=check_memory))
-        self._set(ModelState(ModelPhase.LOADING, self._choice))
+        self._job = self.service.load(self._choice, settings)
+        self._set(ModelState(ModelPhase.LOADING, self._choice, settings=settings))
 
     def cancel_loading(self) -> None:
+        """Stop loading: nothing is loaded from now on, even where llama.cpp takes a moment to notice."""
         if self._state.phase is ModelPhase.LOADING and self._job:
             self.service.cancel(self._job)
+            self._job = 0
+            self._set(ModelState())
 
     def _same_files(self, bundle: Bundle | None) -> bool:
         """Whether `bundle` loads what the choice would: its name does not matter."""
@@ -105,9 +112,16 @@ class EngineSession(QObject):
         return (choice.target, choice.drafter) == (bundle.target, bundle.drafter)
 
     def _set(self, state: ModelState) -> None:
-        if state != self._state:
-            self._state = state
-            self.state_changed.emit(state)
+        """Change to `state` and tell it; a listener that changes it again is told after the others."""
+        if state == self._state:
+            return
+        self._state = state
+        self._news.append(state)
+        if len(self._news) > 1:
+            return
+        while self._news:
+            self.state_changed.emit(self._news[0])
+            self._news.popleft()
 
     def _on_progress(self, event: LoadProgress) -> None:
         if event.job == self._job and self._state.phase is ModelPhase.LOADING:
@@ -133,7 +147,10 @@ class EngineSession(QObject):
             self._set(ModelState(ModelPhase.FAILED, self._state.bundle, trouble=trouble))
 
     def _on_worker_lost(self, _event: WorkerLost) -> None:
-        """What was loaded is being loaded again by the engine: the next Loaded is about the same bundle."""
+        """What was loaded is being loaded again by the engine: the next Loaded is about the same bundle. The
+        new process is not the one that was silent.
+        """
+        self.silence_changed.emit(0.0)
         if self._state.phase is ModelPhase.LOADED:
             self._set(replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0))
 

@@ -106,12 +106,13 @@ def loaded_event(job: int, bundle: Bundle) -> Loaded:
 
 @dataclass
 class ScriptedService:
-    """Implements engine.service.EngineService. `calls` is what the window asked for."""
+    """Implements engine.service.EngineService. `calls` is what the window asked for; `deaf` hears no cancel."""
 
     script: Script = field(default_factory=Script)
     calls: list[tuple[str, object]] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     reload_failure: Failed | None = None
+    deaf: bool = False
 
     def __post_init__(self) -> None:
         self._jobs = count(1)
@@ -152,7 +153,8 @@ class ScriptedService:
 
     def cancel(self, job: int) -> None:
         self.calls.append(("cancel", job))
-        self._cancelled.add(job)
+        if not self.deaf:
+            self._cancelled.add(job)
 
     def end_worker(self) -> None:
         self.calls.append(("end_worker", None))

@@ -14,9 +14,10 @@ from pytestqt.qtbot import QtBot
 from app import format as fmt
 from app.pages.compare import ComparePage
 from app.pages.compare_run import RunPhase
+from app.session import ModelPhase
 from engine.measure.metrics import measure
 from engine.worker.messages import Failed, LoadSettings
-from tests.app.conftest import OpenApp
+from tests.app.conftest import BUNDLES, OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=20.0)
@@ -101,6 +102,43 @@ def test_loading_shows_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open_app
     assert page.notice.isHidden()
 
 
+def test_another_model_chosen_while_one_loads_is_the_one_that_races(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, load_s=6.0))
+    page = opened.window.compare
+    page.start()
+    qtbot.waitUntil(lambda: page.run.phase is RunPhase.LOADING, timeout=5000)
+    page.picker._session.choose(BUNDLES[1])
+    finish(qtbot, page)
+    assert page.run.race is not None
+    assert page.run.race.bundle == BUNDLES[1]
+    assert page.plain.view.toPlainText() == FAST.text
+    assert page.loading.isHidden()
+
+
+def test_stop_while_loading_frees_the_page_at_once_and_nothing_races_later(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, load_s=2.0))
+    opened.service.deaf = True
+    page = opened.window.compare
+    page.start()
+    with qtbot.waitSignal(page.picker._session.bridge.loaded, timeout=5000):
+        page.stop()
+        assert page.run.phase is RunPhase.IDLE
+    assert page.run.phase is RunPhase.IDLE
+    assert page.picker._session.state.phase is ModelPhase.EMPTY
+    assert [name for name, _ in opened.service.calls] == ["load", "cancel"]
+
+
+def test_run_right_after_stop_loads_anew(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(replace(FAST, load_s=2.0)).window.compare
+    page.start()
+    page.stop()
+    page.start()
+    finish(qtbot, page)
+    assert page.plain.view.toPlainText() == FAST.text
+
+
 def test_a_bundle_that_does_not_load_says_why_and_what_to_do(qtbot: QtBot, open_app: OpenApp) -> None:
     failure = Failed(
         0, "VocabularyMismatch", "The vocabularies differ.", "Choose another drafter.", "token 7 differs"
@@ -172,6 +210,21 @@ def test_a_worker_that_hangs_is_offered_for_ending(qtbot: QtBot, open_app: OpenA
     finish(qtbot, page)
     assert ("end_worker", None) in opened.service.calls
     assert page.plain.view.n_tokens > 2
+
+
+def test_a_silent_worker_that_dies_by_itself_takes_the_offer_to_end_it_along(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, silent_after_rounds=20))
+    page, chat = opened.window.compare, opened.window.chat
+    chat.composer.edit.setPlainText("Hello")
+    chat.send()
+    qtbot.waitUntil(lambda: chat.notice.isVisibleTo(chat), timeout=10_000)
+    opened.service.ended.set()
+    qtbot.waitUntil(lambda: chat.run.phase == "idle", timeout=10_000)
+    qtbot.waitUntil(lambda: not chat.notice.isVisibleTo(chat), timeout=5000)
+    assert not page.notice.isVisibleTo(page)
+    assert "signal 9" in chat.transcript.turns[0].notice.sentence
 
 
 @pytest.mark.parametrize("prompt", ["", "   \n "])
