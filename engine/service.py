@@ -23,6 +23,7 @@ from engine.worker.messages import (
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
 from engine.worker.supervision import (
     DEFAULT_SUPERVISION,
+    Reloading,
     ServiceEvent,
     SupervisionSettings,
     WorkerAnswers,
@@ -31,7 +32,15 @@ from engine.worker.supervision import (
 )
 from engine.worker.supervisor import Supervisor
 
-__all__ = ["EngineService", "Service", "ServiceEvent", "WorkerAnswers", "WorkerLost", "WorkerSilent"]
+__all__ = [
+    "EngineService",
+    "Reloading",
+    "Service",
+    "ServiceEvent",
+    "WorkerAnswers",
+    "WorkerLost",
+    "WorkerSilent",
+]
 
 
 class EngineService(Protocol):

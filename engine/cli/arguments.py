@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
+from engine.models.installed import is_encodable
 from engine.speculation.settings import (
     DEFAULT_DRAFT_LENGTH,
     GenerationSettings,
@@ -94,6 +95,7 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
     generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
     check_generation(generation)
     _check_load(given)
+    _check_text(given)
     if given.raw and given.system is not None:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
@@ -108,6 +110,15 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         as_json=given.json,
         verbose=given.verbose,
     )
+
+
+def _check_text(given: argparse.Namespace) -> None:
+    """Refuse what Python could not decode from the command line and carries as lone surrogates."""
+    for option in ("target", "drafter", "prompt", "prompt_file", "system", "stop"):
+        value = getattr(given, option)
+        for text in value if isinstance(value, list) else [value or ""]:
+            if not is_encodable(text):
+                raise BadOption(f"The text of --{option.replace('_', '-')} is not valid UTF-8.")
 
 
 def _check_load(given: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ EXIT_BROKEN_PIPE = 141
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code; the epilog of --help says what the codes mean."""
     _speak_utf8()
+    # What is logged has been told in a sentence already; without a handler Python would print it once more.
+    logging.getLogger("engine").addHandler(logging.NullHandler())
     verbose = "--verbose" in argv
     try:
         code = _dispatch(parse_arguments(argv))

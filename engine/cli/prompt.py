@@ -7,14 +7,12 @@ from pathlib import Path
 
 from engine.chat.messages import ChatMessage, Role
 from engine.cli.arguments import RunOptions
-from engine.errors import BadOption, EmptyPrompt, FileGone, SlipstreamError
+from engine.errors import EmptyPrompt, FileGone, SlipstreamError
 from engine.worker.messages import Prompt
 
 
 def read_prompt(options: RunOptions) -> Prompt:
-    """Return what to answer. Raises FileGone, EmptyPrompt, BadOption and, for what is not text,
-    SlipstreamError.
-    """
+    """Return what to answer. Raises FileGone, EmptyPrompt and, for what is not text, SlipstreamError."""
     text = _text(options)
     if not text.strip():
         raise EmptyPrompt("The prompt is empty.", remedy="Write something to answer.")
@@ -22,13 +20,13 @@ def read_prompt(options: RunOptions) -> Prompt:
         return Prompt(raw=text)
     messages = [ChatMessage(Role.USER, text)]
     if options.system:
-        messages.insert(0, ChatMessage(Role.SYSTEM, _valid(options.system, "--system")))
+        messages.insert(0, ChatMessage(Role.SYSTEM, options.system))
     return Prompt(messages=tuple(messages))
 
 
 def _text(options: RunOptions) -> str:
     if options.prompt_file is None:
-        return _valid(options.prompt or "", "--prompt")
+        return options.prompt or ""
     name = "standard input" if options.prompt_file == "-" else f"“{options.prompt_file}”"
     try:
         data = (
@@ -48,11 +46,3 @@ def _text(options: RunOptions) -> str:
             remedy="Save it as UTF-8.",
         ) from error
 
-
-def _valid(text: str, option: str) -> str:
-    """Refuse what Python could not decode from the command line and carries as lone surrogates."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadOption(f"The text of {option} is not valid UTF-8.") from error
-    return text

@@ -44,9 +44,20 @@ def list_installed(
 
 def _ggufs_in(folder: Path) -> Iterable[Path]:
     try:
-        return sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".gguf")
+        found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".gguf")
     except OSError:
         return ()
+    # A name that is not valid Unicode cannot be handed to the worker.
+    return [path for path in found if is_encodable(str(path))]
+
+
+def is_encodable(text: str) -> bool:
+    """Whether `text` is valid Unicode; file names and arguments may hold lone surrogates for other bytes."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _identity(path: str) -> str:

@@ -11,6 +11,8 @@ from engine.errors import BadOption
 MAX_DRAFT_LENGTH = 16
 DEFAULT_DRAFT_LENGTH = 3
 DEFAULT_MAX_TOKENS = 512
+# Below this logits that are divided by it leave the range of a 32-bit number.
+MIN_TEMPERATURE = 0.001
 
 
 class SamplingSettings(msgspec.Struct, frozen=True):
@@ -55,6 +57,10 @@ def check_generation(settings: GenerationSettings) -> None:
         (
             math.isfinite(s.temperature) and 0.0 <= s.temperature <= 10.0,
             "The temperature must be between 0 and 10.",
+        ),
+        (
+            s.temperature == 0.0 or s.temperature >= MIN_TEMPERATURE,
+            f"The temperature must be 0 or at least {MIN_TEMPERATURE}.",
         ),
         (0 <= s.top_k <= 1_000_000, "Top-k must be 0 (off) or a positive number."),
         (math.isfinite(s.top_p) and 0.0 < s.top_p <= 1.0, "Top-p must be above 0 and at most 1."),

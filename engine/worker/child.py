@@ -64,7 +64,11 @@ class WorkerChild:
 
     def send(self, command: Command) -> None:
         """Queue `command`; a worker that has ended is noticed through `sentinel`, not here."""
-        self._outbox.put(encode_command(command))
+        self.send_encoded(encode_command(command))
+
+    def send_encoded(self, data: bytes) -> None:
+        """Queue one encoded command, see `send`."""
+        self._outbox.put(data)
 
     def hide_log_file(self) -> None:
         """Unlink the log file, which both sides hold open by now, so that not even a kill leaves it behind.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from engine.errors import PreconditionFailed
+from engine.errors import Cancelled, PreconditionFailed
 from engine.llama.cancel import CancelFlag
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary, start_llama
@@ -74,6 +74,8 @@ class LlamaSession:
             bundle.close()
 
     def _load(self, job: LoadBundle) -> None:
+        if self.cancel.is_set:
+            raise Cancelled("Loading was stopped.")
         request = LoadRequest(job.target, job.drafter, job.settings)
         if self._bundle is None or (self._bundle.request, self._bundle.stamps) != (request, request.stamps()):
             self.close()

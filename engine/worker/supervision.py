@@ -11,8 +11,9 @@ class WorkerLost(msgspec.Struct, frozen=True, tag=True):
     """The worker ended by itself. `job` is what it was doing (0: nothing); every waiting job has got its
     Failed already.
 
-    A new worker is being started and what was loaded is reloaded: Ready and Loaded (or Failed) follow, under
-    a job id of their own. Where the worker keeps ending while it starts or loads, it stays down until the
+    A new worker is being started and what was loaded is reloaded: Reloading says under which job id, Ready
+    and that job's Loaded or Failed follow. A load that ended the worker is not repeated, and neither is what
+    was loaded before it: it had taken its place. Where the worker keeps ending while it starts or loads, it stays down until the
     next command.
     """
 
@@ -20,6 +21,14 @@ class WorkerLost(msgspec.Struct, frozen=True, tag=True):
     sentence: str
     remedy: str
     detail: str
+
+
+class Reloading(msgspec.Struct, frozen=True, tag=True):
+    """A new worker loads again what the lost one had loaded. Nobody asked for this `job`, but it can be
+    cancelled like any other, and then it is not tried again.
+    """
+
+    job: int
 
 
 class WorkerSilent(msgspec.Struct, frozen=True, tag=True):
@@ -33,7 +42,7 @@ class WorkerAnswers(msgspec.Struct, frozen=True, tag=True):
     """A worker that was reported silent answers again."""
 
 
-ServiceEvent = Event | WorkerLost | WorkerSilent | WorkerAnswers
+ServiceEvent = Event | WorkerLost | Reloading | WorkerSilent | WorkerAnswers
 
 
 class SupervisionSettings(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from engine.errors import SlipstreamError, WorkerDied
+from engine.errors import BadOption, Cancelled, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
 from engine.worker.messages import (
@@ -35,9 +35,16 @@ from engine.worker.messages import (
     Unload,
     Unloaded,
     decode_events,
+    encode_command,
 )
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
-from engine.worker.supervision import DEFAULT_SUPERVISION, ServiceEvent, SupervisionSettings, WorkerLost
+from engine.worker.supervision import (
+    DEFAULT_SUPERVISION,
+    Reloading,
+    ServiceEvent,
+    SupervisionSettings,
+    WorkerLost,
+)
 from engine.worker.vigil import Vigil
 
 _log = logging.getLogger(__name__)
@@ -142,12 +149,27 @@ class Supervisor:
             self._waiting[command.job] = command
         elif self._child is None:
             return
+        try:
+            data = encode_command(command)
+        except (UnicodeEncodeError, OverflowError, TypeError) as error:
+            self._refuse(command, error)
+            return
         if self._child is None:
             # A person asks for something: whatever happened before, it is worth another try.
             self._quick_deaths = 0
             self._start_child()
         if self._child is not None:
-            self._child.send(command)
+            self._child.send_encoded(data)
+
+    def _refuse(self, command: Command, reason: Exception) -> None:
+        """Fail a job that has no form on the wire."""
+        what = "A file name or text in this request is not valid UTF-8."
+        if not isinstance(reason, UnicodeEncodeError):
+            what = "A value in this request is beyond what can be handed to the model process."
+        if isinstance(command, Job):
+            del self._waiting[command.job]
+            remedy = "Rename the file, or change the text."
+            self._tell(Failed(command.job, BadOption.__name__, what, remedy, repr(reason)))
 
     def _current_job(self) -> int:
         return next(iter(self._waiting), 0)
@@ -192,9 +214,14 @@ class Supervisor:
             self._quick_deaths = 0
             if isinstance(job, LoadBundle):
                 self._last_load = job
-        elif isinstance(job, Unload) or (isinstance(job, LoadBundle) and job.job != self._reload_job):
-            # A failed load has taken the place of what was loaded before.
+        elif isinstance(job, Unload) or self._takes_the_place(job):
             self._last_load = None
+        elif isinstance(event, Failed) and event.job == self._reload_job and event.kind == Cancelled.__name__:
+            self._last_load = None
+
+    def _takes_the_place(self, job: Job | None) -> bool:
+        """Whether `job`, also where it failed, has taken the place of what was loaded before."""
+        return isinstance(job, LoadBundle) and job.job != self._reload_job
 
     # ---------------------------------------------------------------------------------------- life and death
 
@@ -212,6 +239,7 @@ class Supervisor:
             reload = msgspec.structs.replace(self._last_load, job=self._reload_job)
             self._waiting = {self._reload_job: reload, **self._waiting}
             self._child.send(reload)
+            self._tell(Reloading(self._reload_job))
 
     def _waiting_load(self) -> bool:
         return any(isinstance(job, LoadBundle) for job in self._waiting.values())
@@ -219,6 +247,8 @@ class Supervisor:
     def _bury(self, error: WorkerDied) -> None:
         """Release the dead worker, fail what it had to do, say so and plan its successor."""
         doing = self._current_job()
+        if self._takes_the_place(self._waiting.get(doing)):
+            self._last_load = None
         self._release_child()
         self._fail_waiting(error)
         self._tell(

@@ -14,6 +14,7 @@ from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, Draft
         ("--draft", "-1"),
         ("--temperature", "-0.1"),
         ("--temperature", "nan"),
+        ("--temperature", "1e-38"),
         ("--top-k", "-1"),
         ("--top-p", "0"),
         ("--min-p", "1"),
@@ -26,6 +27,9 @@ from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, Draft
         ("--stop", ""),
         ("--drafter", ""),
         ("--target", ""),
+        ("--target", "/tmp/\udcff.gguf"),
+        ("--drafter", "/tmp/\udcff.gguf"),
+        ("--stop", "\udcff"),
     ],
 )
 def test_a_value_out_of_range_is_refused_before_anything_loads(

@@ -38,6 +38,15 @@ def test_the_starter_comes_first_and_recent_files_last_each_once(folder: Path, t
     assert names == ["Starter", "inside", "outside é"]
 
 
+def test_a_name_that_is_no_text_is_left_out(folder: Path) -> None:
+    (folder / "good.gguf").touch()
+    try:
+        (folder / "bad\udcff.gguf").touch()
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has no such names")
+    assert [bundle.name for bundle in list_installed(starter=no_starter)] == ["good"]
+
+
 def test_a_missing_folder_is_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SLIPSTREAM_MODELS_DIR", str(tmp_path / "nowhere"))
     assert list_installed(starter=no_starter) == ()

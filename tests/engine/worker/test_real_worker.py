@@ -165,6 +165,15 @@ def test_a_load_can_be_cancelled(engine: Engine) -> None:
     assert engine.load().target.path == LLAMA
 
 
+def test_a_cancelled_load_of_what_is_loaded_is_cancelled_too(engine: Engine) -> None:
+    engine.load(settings=LoadSettings(n_ctx=4096, n_threads=1))
+    running = engine.service.race(RAW, GenerationSettings(max_tokens=400))
+    job = engine.service.load(Bundle("test", LLAMA), LoadSettings(n_ctx=4096, n_threads=1))
+    engine.service.cancel(job)
+    engine.service.cancel(running)
+    assert engine.failure(job).kind == "Cancelled"
+
+
 def test_a_prompt_longer_than_the_context_is_refused_in_numbers(engine: Engine) -> None:
     engine.load()
     job = engine.service.generate(Prompt(raw="word " * 600), GREEDY_32, speculative=True)

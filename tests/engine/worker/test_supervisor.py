@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
-from engine.service import Service, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.service import Reloading, Service, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
 from engine.worker.child import WorkerChild
@@ -94,6 +94,15 @@ def test_a_mistake_of_ours_fails_one_job_in_a_sentence(start_service: StartServi
     assert listener.wait_for(Finished).job == job
 
 
+def test_a_name_that_is_not_utf8_fails_its_job_and_nothing_else(start_service: StartService) -> None:
+    service, listener = start_service()
+    bad = service.load(Bundle("Bad", "/tmp/\udcff.gguf"), LoadSettings())
+    failed = listener.wait_for(Failed)
+    assert (failed.job, failed.kind) == (bad, "BadOption")
+    assert "UTF-8" in failed.sentence
+    assert ask(service, "count 1") == listener.wait_for(Finished).job
+
+
 def test_a_killed_worker_fails_its_jobs_restarts_and_reloads(start_service: StartService) -> None:
     service, listener = start_service()
     load(service, listener)
@@ -109,7 +118,9 @@ def test_a_killed_worker_fails_its_jobs_restarts_and_reloads(start_service: Star
         (running, "WorkerDied"),
         (waiting, "WorkerDied"),
     ]
-    assert listener.wait_for(Loaded, after=after).target.path == BUNDLE.target
+    loaded = listener.wait_for(Loaded, after=after)
+    assert loaded.target.path == BUNDLE.target
+    assert [event.job for event in listener.of(Reloading)] == [loaded.job]
     again = ask(service, "count 2")
     assert listener.wait_for(Finished, after=after).job == again
 
@@ -137,6 +148,19 @@ def test_a_load_that_kills_the_worker_is_not_repeated(start_service: StartServic
     listener.wait_for(Ready, after=listener.events.index(listener.wait_for(WorkerLost)))
     assert len(listener.of(WorkerLost)) == 1
     assert ask(service, "count 1") == listener.wait_for(Finished).job
+
+
+def test_a_load_that_kills_the_worker_has_taken_the_place_of_what_was_loaded(
+    start_service: StartService,
+) -> None:
+    service, listener = start_service()
+    load(service, listener)
+    after = listener.mark()
+    service.load(Bundle("Bad", "kill"), LoadSettings())
+    listener.wait_for(WorkerLost)
+    job = ask(service, "count 1")
+    listener.wait_for(Finished, lambda event: event.job == job)
+    assert not any(isinstance(event, (Reloading, Loaded)) for event in listener.events[after:])
 
 
 def test_a_reload_that_keeps_killing_the_worker_is_given_up_until_asked(
