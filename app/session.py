@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from app.bridge import EngineBridge
 from app.trouble import Trouble, trouble_of
 from engine.models.bundle import Bundle
-from engine.service import EngineService, WorkerLost, WorkerSilent
+from engine.service import EngineService, Reloading, WorkerLost, WorkerSilent
 from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings
 
 
@@ -59,11 +59,13 @@ class EngineSession(QObject):
         self._choice: Bundle | None = None
         self._state = ModelState()
         self._job = 0
+        self._is_reload = False
         self._news: deque[ModelState] = deque()
         bridge.load_progressed.connect(self._on_progress)
         bridge.loaded.connect(self._on_loaded)
         bridge.failed.connect(self._on_failed)
         bridge.worker_lost.connect(self._on_worker_lost)
+        bridge.reloading.connect(self._on_reloading)
         bridge.worker_silent.connect(self._on_silent)
         bridge.worker_answers.connect(lambda _: self.silence_changed.emit(0.0))
 
@@ -74,6 +76,11 @@ class EngineSession(QObject):
     @property
     def state(self) -> ModelState:
         return self._state
+
+    @property
+    def can_cancel(self) -> bool:
+        """Whether something loads that can be cancelled; after a lost process it takes a moment to begin."""
+        return self._state.phase is ModelPhase.LOADING and self._job != 0
 
     @property
     def is_choice_loaded(self) -> bool:
@@ -90,16 +97,16 @@ class EngineSession(QObject):
         if self._choice is None:
             return
         settings = LoadSettings(check_memory=check_memory)
-        if self._state.phase is ModelPhase.LOADING and self._job:
+        if self.can_cancel:
             if self._same_files(self._state.bundle) and self._state.settings == settings:
                 return
             self.service.cancel(self._job)
-        self._job = self.service.load(self._choice, settings)
+        self._job, self._is_reload = self.service.load(self._choice, settings), False
         self._set(ModelState(ModelPhase.LOADING, self._choice, settings=settings))
 
     def cancel_loading(self) -> None:
         """Stop loading: nothing is loaded from now on, even where llama.cpp takes a moment to notice."""
-        if self._state.phase is ModelPhase.LOADING and self._job:
+        if self.can_cancel:
             self.service.cancel(self._job)
             self._job = 0
             self._set(ModelState())
@@ -124,35 +131,45 @@ class EngineSession(QObject):
             self._news.popleft()
 
     def _on_progress(self, event: LoadProgress) -> None:
-        if event.job == self._job and self._state.phase is ModelPhase.LOADING:
+        if self._is_mine(event.job):
             self._set(replace(self._state, what=event.what, fraction=event.fraction))
 
     def _on_loaded(self, event: Loaded) -> None:
-        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
+        if not self._is_mine(event.job):
             return
         self._job = 0
         self._set(replace(self._state, phase=ModelPhase.LOADED, loaded=event, fraction=1.0, trouble=None))
 
     def _on_failed(self, event: Failed) -> None:
-        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
+        if not self._is_mine(event.job):
             return
-        was_reload = self._job == 0
         self._job = 0
         trouble = trouble_of(event)
-        if was_reload:
+        if self._is_reload and not trouble.is_cancel:
             self.reload_failed.emit(trouble)
         if trouble.is_cancel:
             self._set(ModelState())
         else:
-            self._set(ModelState(ModelPhase.FAILED, self._state.bundle, trouble=trouble))
+            self._set(replace(self._state, phase=ModelPhase.FAILED, trouble=trouble))
+
+    def _is_mine(self, job: int) -> bool:
+        """Whether `job` is the load that is waited for."""
+        return self.can_cancel and job == self._job
 
     def _on_worker_lost(self, _event: WorkerLost) -> None:
-        """What was loaded is being loaded again by the engine: the next Loaded is about the same bundle. The
-        new process is not the one that was silent.
+        """What was loaded will be loaded again by the engine, which says when. The new process is not the one
+        that was silent.
         """
         self.silence_changed.emit(0.0)
         if self._state.phase is ModelPhase.LOADED:
             self._set(replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0))
+
+    def _on_reloading(self, event: Reloading) -> None:
+        """Follow the engine's own load, unless one was asked for meanwhile."""
+        if self._state.bundle is not None and not self.can_cancel:
+            self._job, self._is_reload = event.job, True
+            loading = replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0, trouble=None)
+            self._set(loading)
 
     def _on_silent(self, event: WorkerSilent) -> None:
         self.silence_changed.emit(event.silent_s)

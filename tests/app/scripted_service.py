@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from engine.models.bundle import Bundle
-from engine.service import ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (
@@ -242,10 +242,12 @@ class ScriptedService:
         self.tell(WorkerLost(job, *what))
         self.script = replace(self.script, lost_after_rounds=None)
         self.tell(Ready(4243, "0.3.36"))
-        if self.reload_failure is not None:
-            self.tell(self.reload_failure)
-        elif self._bundle is not None:
-            self.tell(loaded_event(0, self._bundle))
+        if self._bundle is None:
+            return
+        reload_job, bundle = next(self._jobs), self._bundle
+        self.tell(Reloading(reload_job))
+        self.script = replace(self.script, load_failure=self.reload_failure)
+        self._load(reload_job, bundle)
 
     def _fall_silent(self, job: int) -> bool:
         """Say nothing until the window ends the worker; returns whether the job goes on."""

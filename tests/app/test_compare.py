@@ -16,6 +16,7 @@ from app.pages.compare import ComparePage
 from app.pages.compare_run import RunPhase
 from app.session import ModelPhase
 from engine.measure.metrics import measure
+from engine.service import WorkerLost
 from engine.worker.messages import Failed, LoadSettings
 from tests.app.conftest import BUNDLES, OpenApp
 from tests.app.scripted_service import Script
@@ -197,6 +198,33 @@ def test_a_bundle_that_cannot_be_loaded_again_is_said_in_words(qtbot: QtBot, ope
     qtbot.waitUntil(opened.window.notice.isVisible, timeout=5000)
     assert opened.window.notice.sentence == "The model's file is gone."
     assert opened.window.compare.loading.isHidden()
+
+
+def test_loading_again_after_a_lost_process_can_be_cancelled(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, lost_after_rounds=20))
+    page = opened.window.compare
+    page.start()
+    qtbot.waitUntil(lambda: page.run.phase is RunPhase.WAITING, timeout=5000)
+    opened.service.script = replace(opened.service.script, load_s=200.0)
+    qtbot.waitUntil(page.loading.cancel.isVisible, timeout=10_000)
+    page.loading.cancel.click()
+    assert page.loading.isHidden()
+    assert opened.window.notice.isHidden()
+    (cancelled,) = (what for name, what in opened.service.calls if name == "cancel")
+    assert cancelled not in (0, page.run.race and page.run.race.job)
+
+
+def test_another_jobs_failure_is_not_taken_for_that_of_loading_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(FAST)
+    run(qtbot, opened.window.compare)
+    session = opened.window.compare.picker._session
+    opened.service.tell(WorkerLost(0, "The model's process ended.", "", ""))
+    opened.service.tell(Failed(99, "DecodeFailed", "Something else failed.", ""))
+    qtbot.waitUntil(lambda: session.state.phase is ModelPhase.LOADING, timeout=5000)
+    qtbot.wait(50)
+    assert session.state.phase is ModelPhase.LOADING
+    assert not session.can_cancel
+    assert opened.window.notice.isHidden()
 
 
 def test_a_worker_that_hangs_is_offered_for_ending(qtbot: QtBot, open_app: OpenApp) -> None:
