@@ -54,6 +54,7 @@ class Script:
     lost_after_rounds: int | None = None
     silent_after_rounds: int | None = None
     difference_at: int | None = None
+    logit_gap: float | None = 0.0031
 
 
 def pieces_of(text: str) -> list[str]:
@@ -229,7 +230,7 @@ class ScriptedService:
 
     def _difference(self) -> FirstDifference | None:
         at = self.script.difference_at
-        return None if at is None else FirstDifference(at, 11, 12, 0.0031, 0.0002)
+        return None if at is None else FirstDifference(at, 11, 12, self.script.logit_gap, 0.0002)
 
     def _lose(self, job: int) -> None:
         """Die as a killed worker does: the job fails, the engine says so, and loads again what was loaded."""

@@ -92,6 +92,20 @@ def test_the_first_different_token_is_marked_in_both_panes(qtbot: QtBot, open_ap
     assert "same text up to token 13" in page.verdict.detail
 
 
+def test_a_difference_whose_gap_was_not_measured_is_marked_all_the_same(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    page = open_app(replace(FAST, difference_at=12, logit_gap=None)).window.compare
+    run(qtbot, page)
+    for pane in (page.plain, page.speculative):
+        assert len(pane.view.extraSelections()) == 1
+        assert "gap not measured" in pane._difference.toolTip()
+    page.copy_result("markdown")
+    assert "part at token 13 (gap not measured)" in QApplication.clipboard().text()
+    page.copy_result("json")
+    assert json.loads(QApplication.clipboard().text())["first_difference"]["logit_gap"] is None
+
+
 def test_loading_shows_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open_app: OpenApp) -> None:
     page = open_app(replace(FAST, load_s=200.0)).window.compare
     page.start()
@@ -165,6 +179,43 @@ def test_a_context_that_does_not_fit_can_be_loaded_anyway(qtbot: QtBot, open_app
         LoadSettings(check_memory=False),
     ]
     assert page.plain.view.toPlainText() == FAST.text
+
+
+def test_a_second_cache_that_does_not_fit_is_loaded_anyway_by_loading_again(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    failure = Failed(0, "ContextTooLarge", "A comparison needs a second cache of 9.0 GiB on CPU; …", "Close…")
+    opened = open_app(replace(FAST, failure=failure))
+    page = opened.window.compare
+    run(qtbot, page)
+    opened.service.script = FAST
+    page.notice.buttons[0].click()
+    finish(qtbot, page)
+    loads = [what[1] for name, what in opened.service.calls if name == "load" and isinstance(what, tuple)]
+    assert loads == [LoadSettings(), LoadSettings(check_memory=False)]
+    assert [name for name, _ in opened.service.calls] == ["load", "race", "load", "race"]
+    assert page.notice.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "verb"),
+    [
+        (
+            "ContextTooLarge",
+            "This context of 8,192 tokens needs 9.0 GiB, 2.0 GiB are free for it.",
+            "Load anyway",
+        ),
+        ("ContextTooLarge", "This model looks back at most 512 tokens; a context of 2,048 was…", "Try again"),
+        ("LoadFailed", "This model needs 90.0 GiB, 2.0 GiB are free for it.", "Load anyway"),
+        ("LoadFailed", "llama.cpp could not load the model.", "Try again"),
+    ],
+)
+def test_load_anyway_is_offered_only_where_it_helps(
+    qtbot: QtBot, open_app: OpenApp, kind: str, sentence: str, verb: str
+) -> None:
+    page = open_app(replace(FAST, load_failure=Failed(0, kind, sentence, ""))).window.compare
+    run(qtbot, page)
+    assert [button.accessibleName() for button in page.notice.buttons] == [verb]
 
 
 def test_a_prompt_that_is_refused_says_so_where_the_person_is(qtbot: QtBot, open_app: OpenApp) -> None:
