@@ -90,6 +90,10 @@ def write_settings(path: Path, settings: Settings) -> str:
     except OSError as error:
         _forget(scratch)
         return f"Your settings cannot be saved in {path.parent} ({_reason(error)}). Everything else works."
+    except UnicodeEncodeError:
+        # A file name that is not valid UTF-8 has half a character (a lone surrogate) in Python.
+        _forget(scratch)
+        return "Your settings cannot be saved: a file name or a text in them is not valid. Everything else works."
     return ""
 
 
