@@ -104,7 +104,7 @@ class ChatRun(QObject):
 
     def _begin(self, turn: Turn) -> None:
         settings, speculative = self._asked
-        prompt = conversation_prompt(self.conversation.messages(turn), self._session.state.loaded)
+        prompt = conversation_prompt(self.conversation.messages(turn))
         answer = Answer(speculative)
         answer.job = self._session.service.generate(prompt, settings, speculative=speculative)
         turn.add(answer)

@@ -112,7 +112,7 @@ class CompareRun(QObject):
         loaded, bundle = self._session.state.loaded, self._session.state.bundle
         assert bundle is not None
         settings = generation_settings(run)
-        job = self._session.service.race(prompt_for(prompt, loaded), settings)
+        job = self._session.service.race(prompt_for(prompt), settings)
         self.race = RaceRecord(job, bundle, loaded, settings, prompt)
         self._set_phase(RunPhase.WAITING)
 

@@ -54,6 +54,7 @@ class Script:
     lost_after_rounds: int | None = None
     silent_after_rounds: int | None = None
     difference_at: int | None = None
+    has_chat_template: bool = True
     logit_gap: float | None = 0.0031
 
 
@@ -97,12 +98,11 @@ def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool
         )
 
 
-def loaded_event(job: int, bundle: Bundle) -> Loaded:
-    target = LoadedModel(
-        bundle.target, "SmolLM2 135M Instruct", "llama", 134_515_008, 49_152, 30, 0, 8192, 91_000_000, True
-    )
+def loaded_event(job: int, bundle: Bundle, *, n_ctx: int = 8192, has_chat_template: bool = True) -> Loaded:
+    name, sizes = "SmolLM2 135M Instruct", (134_515_008, 49_152, 30, 0, 8192, 91_000_000)
+    target = LoadedModel(bundle.target, name, "llama", *sizes, has_chat_template)
     cpu = Device("CPU", "AMD EPYC 9654", "cpu", 12 * 2**30, 16 * 2**30)
-    return Loaded(job, target, None, 8192, 2, False, (cpu,), {"CPU": 310 * 2**20}, 0.4)
+    return Loaded(job, target, None, n_ctx, 2, False, (cpu,), {"CPU": 310 * 2**20}, 0.4)
 
 
 @dataclass
@@ -122,7 +122,7 @@ class ScriptedService:
         self._on_event: Callable[[ServiceEvent], None] = lambda _: None
         self._stopping = threading.Event()
         self._turn = threading.Lock()
-        self._bundle: Bundle | None = None
+        self._loaded: tuple[Bundle, LoadSettings] | None = None
         self.ended = threading.Event()
 
     def start(self, on_event: Callable[[ServiceEvent], None]) -> None:
@@ -134,7 +134,7 @@ class ScriptedService:
         self._on_event(event)
 
     def load(self, bundle: Bundle, settings: LoadSettings) -> int:
-        return self._spawn("load", (bundle, settings), lambda job: self._load(job, bundle))
+        return self._spawn("load", (bundle, settings), lambda job: self._load(job, bundle, settings))
 
     def unload(self) -> int:
         return next(self._jobs)
@@ -185,7 +185,7 @@ class ScriptedService:
         if seconds > 0:
             self._stopping.wait(seconds / self.script.speed)
 
-    def _load(self, job: int, bundle: Bundle) -> None:
+    def _load(self, job: int, bundle: Bundle, settings: LoadSettings) -> None:
         steps = 20
         for i in range(steps):
             if job in self._cancelled or self._stopping.is_set():
@@ -197,8 +197,9 @@ class ScriptedService:
             failure = self.script.load_failure
             self.tell(Failed(job, failure.kind, failure.sentence, failure.remedy, failure.detail))
             return
-        self._bundle = bundle
-        self.tell(loaded_event(job, bundle))
+        self._loaded = bundle, settings
+        has_template = self.script.has_chat_template
+        self.tell(loaded_event(job, bundle, n_ctx=settings.n_ctx or 8192, has_chat_template=has_template))
 
     def _run(self, job: int, lanes: dict[int, Iterator[Round]]) -> None:
         if self.script.failure is not None:
@@ -243,12 +244,12 @@ class ScriptedService:
         self.tell(WorkerLost(job, *what))
         self.script = replace(self.script, lost_after_rounds=None)
         self.tell(Ready(4243, "0.3.36"))
-        if self._bundle is None:
+        if self._loaded is None:
             return
-        reload_job, bundle = next(self._jobs), self._bundle
+        reload_job = next(self._jobs)
         self.tell(Reloading(reload_job))
         self.script = replace(self.script, load_failure=self.reload_failure)
-        self._load(reload_job, bundle)
+        self._load(reload_job, *self._loaded)
 
     def _fall_silent(self, job: int) -> bool:
         """Say nothing until the window ends the worker; returns whether the job goes on."""

@@ -57,6 +57,15 @@ def test_the_model_is_told_the_whole_conversation(qtbot: QtBot, open_app: OpenAp
     assert said == [(Role.USER, "One?"), (Role.ASSISTANT, "A short answer."), (Role.USER, "Two?")]
 
 
+def test_a_model_without_a_template_is_told_the_same_messages(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, text="A short answer.", has_chat_template=False))
+    ask(qtbot, opened.window.chat, "One?")
+    ask(qtbot, opened.window.chat, "Two?")
+    prompt = opened.service.prompts[-1]
+    assert [message.text for message in prompt.messages] == ["One?", "A short answer.", "Two?"]
+    assert prompt.raw == ""
+
+
 def test_answering_again_keeps_the_earlier_answer(qtbot: QtBot, open_app: OpenApp) -> None:
     opened = open_app(replace(FAST, text="The first answer."))
     page = opened.window.chat
