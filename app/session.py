@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge import EngineBridge
@@ -42,12 +43,14 @@ class EngineSession(QObject):
 
     Signals:
         choice_changed(Bundle): another bundle is chosen; nothing is loaded yet.
+        n_ctx_changed(int): another context is chosen, in tokens; nothing is loaded yet.
         state_changed(ModelState): loading began, went on, ended or failed.
         reload_failed(Trouble): after its process was lost, the bundle could not be loaded again.
         silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
     """
 
     choice_changed = Signal(object)
+    n_ctx_changed = Signal(int)
     state_changed = Signal(object)
     silence_changed = Signal(float)
     reload_failed = Signal(object)
@@ -57,6 +60,7 @@ class EngineSession(QObject):
         self.service = service
         self.bridge = bridge
         self._choice: Bundle | None = None
+        self._n_ctx = 0
         self._state = ModelState()
         self._job = 0
         self._is_reload = False
@@ -74,6 +78,11 @@ class EngineSession(QObject):
         return self._choice
 
     @property
+    def n_ctx(self) -> int:
+        """Return the chosen context in tokens; 0: what the model was made for, within reason."""
+        return self._n_ctx
+
+    @property
     def state(self) -> ModelState:
         return self._state
 
@@ -84,7 +93,8 @@ class EngineSession(QObject):
 
     @property
     def is_choice_loaded(self) -> bool:
-        return self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
+        is_loaded = self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
+        return is_loaded and self._state.settings.n_ctx == self._n_ctx
 
     def choose(self, bundle: Bundle) -> None:
         """Choose `bundle` for the next run."""
@@ -92,13 +102,20 @@ class EngineSession(QObject):
             self._choice = bundle
             self.choice_changed.emit(bundle)
 
+    def choose_n_ctx(self, n_ctx: int) -> None:
+        """Choose a context of `n_ctx` tokens for the next run."""
+        if n_ctx != self._n_ctx:
+            self._n_ctx = n_ctx
+            self.n_ctx_changed.emit(n_ctx)
+
     def load_choice(self, *, check_memory: bool = True) -> None:
         """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""
         if self._choice is None:
             return
-        settings = LoadSettings(check_memory=check_memory)
+        settings = LoadSettings(n_ctx=self._n_ctx, check_memory=check_memory)
+        anyway = msgspec.structs.replace(settings, check_memory=False)
         if self.can_cancel:
-            if self._same_files(self._state.bundle) and self._state.settings == settings:
+            if self._same_files(self._state.bundle) and self._state.settings in (settings, anyway):
                 return
             self.service.cancel(self._job)
         self._job, self._is_reload = self.service.load(self._choice, settings), False

@@ -38,3 +38,7 @@ TEMPERATURE = "0 always takes the likeliest token; higher values make the answer
 MAX_TOKENS = "The answer ends after so many tokens at the latest."
 SEED = "The same number gives the same random choices again; empty takes another one each time."
 CONTEXT = "How much of the conversation the model can see at once, in tokens."
+CONTEXT_CHOICE = (
+    "How much of the conversation the model can see at once, in tokens; more takes more memory. Auto: what the "
+    "model was made for, at most 8 192. A change loads the model again with the next run."
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from app import words
@@ -34,6 +35,7 @@ from engine.speculation.settings import GenerationSettings
 
 MOST_TOKENS = 2048
 _FACTS_MS = 200
+_CONTEXT_FROM_PX = 720
 _LOADING_STOPPED = Trouble("There is no answer: loading the model was stopped.")
 _SPECULATION_TIP = "Guess ahead and check: the same answers, faster where the guesses are good."
 
@@ -192,6 +194,10 @@ class ChatPage(QWidget):
         self.composer.edit.setFocus()
 
     # ----------------------------------------------------------------------------------------- showing
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.picker.show_context(self.width() >= _CONTEXT_FROM_PX)
 
     def _add(self, turn: Turn) -> None:
         for earlier in self.transcript.turns:

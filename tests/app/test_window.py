@@ -12,13 +12,14 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.main import Reporter
 from app.settings import read_settings, settings_path
 from app.theme import ThemeChoice
 from app.window import Window
+from engine.worker.messages import LoadSettings
 from tests.app.conftest import OpenApp
 from tests.app.scripted_service import Script
 
@@ -167,6 +168,36 @@ def test_what_was_typed_and_chosen_survives_a_restart(qtbot: QtBot, open_app: Op
     assert second.chat.composer.text == "half a message"
     assert second.compare.options.settings.draft_length == 9
     second.choose_theme(ThemeChoice.LIGHT)
+
+
+def test_another_context_is_loaded_with_the_next_run_shared_by_both_pages_and_kept(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(FAST)
+    window = opened.window
+    window.compare.start()
+    finish(qtbot, window)
+    window.chat.picker.context._session.choose_n_ctx(2048)
+    assert window.compare.picker.context.chosen == window.chat.picker.context.chosen == "2 048"
+    window.compare.start()
+    finish(qtbot, window)
+    window.compare.start()
+    finish(qtbot, window)
+    loads = [what[1] for name, what in opened.service.calls if name == "load" and isinstance(what, tuple)]
+    assert loads == [LoadSettings(), LoadSettings(n_ctx=2048)]
+    assert any(text.endswith("of 2 048 tokens") for text in window.status.texts)
+    window.close()
+    assert open_app(FAST).window.compare.picker.context.chosen == "2 048"
+
+
+def test_the_contexts_on_offer_are_one_click_away(open_app: OpenApp) -> None:
+    picker = open_app(FAST).window.compare.picker.context
+    menu = QMenu()
+    picker._fill_sizes(menu)
+    assert [one.text() for one in menu.actions()] == ["Auto", "2 048", "4 096", "8 192", "16 384", "32 768"]
+    assert [one.text() for one in menu.actions() if one.isChecked()] == ["Auto"]
+    menu.actions()[2].trigger()
+    assert picker.chosen == "4 096"
 
 
 def test_a_model_file_dropped_on_the_window_is_chosen(
