@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 class AnswerText:
     """A TextStream (engine/speculation/protocols.py) over a function that gives a token's bytes.
 
-    A character whose bytes are spread over tokens appears with the last of them; bytes that cannot become a
-    character appear as U+FFFD. Text that might be the beginning of a stop text is held back until that is
+    A character whose bytes are spread over tokens appears with the last of them; where the answer ends before
+    that, not at all. Bytes that cannot become a character appear as U+FFFD. Text that might be the beginning of a stop text is held back until that is
     settled.
     """
 
@@ -40,7 +40,7 @@ class AnswerText:
     def flush(self) -> str:
         if self._stopped:
             return ""
-        return self._release(self._held + self._decoder.decode(b"", final=True), hold_back=False)
+        return self._release(self._held, hold_back=False)
 
     def _release(self, text: str, *, hold_back: bool) -> str:
         found = [at for at in map(text.find, self._stop) if at >= 0]

@@ -57,6 +57,7 @@ class Arguments:
 
     command: str
     as_json: bool = False
+    verbose: bool = False
     run: RunOptions | None = None
 
 
@@ -68,8 +69,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     """
     given = _parser().parse_args(argv)
     if given.command in ("compare", "generate"):
-        return Arguments(given.command, given.json, _run_options(given))
-    return Arguments(given.command, getattr(given, "json", False))
+        return Arguments(given.command, given.json, given.verbose, _run_options(given))
+    return Arguments(given.command, getattr(given, "json", False), given.verbose)
 
 
 def parse_drafter(value: str) -> DrafterChoice:
@@ -149,7 +150,11 @@ def _parser() -> argparse.ArgumentParser:
         _add_run_options(commands.add_parser(name, help=summary, description=summary, allow_abbrev=False))
     devices = commands.add_parser("devices", help="list what llama.cpp can compute on", allow_abbrev=False)
     devices.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    commands.add_parser("doctor", help="check this installation and say what is wrong", allow_abbrev=False)
+    doctor = commands.add_parser(
+        "doctor", help="check this installation and say what is wrong", allow_abbrev=False
+    )
+    for parser_of in (devices, doctor):
+        parser_of.add_argument("--verbose", action="store_true", help="also print the details of an error")
     return parser
 
 

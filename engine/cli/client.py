@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from engine.errors import SlipstreamError
-from engine.service import EngineService, ServiceEvent, WorkerLost
+from engine.service import EngineService, ServiceEvent
 from engine.worker.messages import DevicesListed, Failed, Finished, Loaded, Unloaded
 
 _POLL_S = 0.2
@@ -61,9 +61,10 @@ class EngineClient:
     def run(self, submit: Callable[[EngineService], int]) -> Iterator[ServiceEvent]:
         """Submit a job and yield events until its last one.
 
-        Raises SlipstreamError if it fails, Interrupted if a signal ended it without a result.
+        Raises SlipstreamError if it fails. After a signal it ends early, whether the job has a result or not:
+        see `interrupted_by`. Raises Interrupted if a signal had come before.
         """
-        self._raise_if_interrupted()
+        self.raise_if_interrupted()
         job = submit(self._service)
         deadline_s: float | None = None
         while deadline_s is None or time.monotonic() < deadline_s:
@@ -73,21 +74,13 @@ class EngineClient:
                 self._service.cancel(job)
                 deadline_s = time.monotonic() + (0.0 if deadline_s is not None else _CANCEL_PATIENCE_S)
             elif isinstance(event, Failed) and event.job == job:
-                self._raise_if_interrupted()
+                if self.interrupted_by:
+                    return
                 raise SlipstreamError(event.sentence, remedy=event.remedy, detail=event.detail)
             elif event is not None:
                 yield event
                 if _ends(event, job):
                     return
-
-    def wait_for_start(self) -> ServiceEvent:
-        """Return the first event: Ready, or WorkerLost."""
-        while True:
-            event = self._next()
-            if isinstance(event, _Signal):
-                raise Interrupted(event.number)
-            if event is not None:
-                return event
 
     def _next(self) -> ServiceEvent | _Signal | None:
         # Without a timeout Windows would not run signal handlers while we wait.
@@ -96,7 +89,8 @@ class EngineClient:
         except queue.Empty:
             return None
 
-    def _raise_if_interrupted(self) -> None:
+    def raise_if_interrupted(self) -> None:
+        """Raise Interrupted if a signal has come."""
         if self.interrupted_by:
             raise Interrupted(self.interrupted_by)
 
@@ -107,6 +101,3 @@ class EngineClient:
 def _ends(event: ServiceEvent, job: int) -> bool:
     return isinstance(event, (Finished, Loaded, Unloaded, DevicesListed)) and event.job == job
 
-
-def lost_error(event: WorkerLost) -> SlipstreamError:
-    return SlipstreamError(event.sentence, remedy=event.remedy, detail=event.detail)

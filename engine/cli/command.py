@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from engine.cli.arguments import Arguments, parse_arguments
 from engine.cli.client import Interrupted
@@ -22,6 +24,8 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_SIGNAL_BASE = 128
 EXIT_BROKEN_PIPE = 141
+
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EINVAL, errno.EBADF, errno.EDQUOT)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -47,11 +51,11 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         _give_up_output()
         return EXIT_BROKEN_PIPE
-    except OSError as error:
-        _give_up_output()
-        _complain(SlipstreamError(f"The output could not be written: {error.strerror or error}."), verbose)
-        return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - a mistake of ours is told like everything else
+        if is_output_error(error):
+            _give_up_output()
+            _complain(SlipstreamError(f"The output could not be written: {error.strerror}."), verbose)
+            return EXIT_FAILED
         detail = "".join(traceback.format_exception(error))
         remedy = "Run it again with --verbose and report what it prints."
         _complain(
@@ -69,12 +73,17 @@ def _dispatch(arguments: Arguments) -> int:
         return run_lanes(arguments.run, is_race=arguments.command == "compare")
     if arguments.command == "devices":
         return print_devices(arguments.as_json)
-    return examine()
+    return examine(verbose=arguments.verbose)
 
 
 def _complain(error: SlipstreamError, verbose: bool) -> None:
     lines = [f"slipstream: {error.sentence}", error.remedy, error.detail if verbose else ""]
     print("\n".join(line for line in lines if line), file=sys.stderr)
+
+
+def is_output_error(error: Exception) -> TypeGuard[OSError]:
+    """Whether `error` says that a stream which is open already takes no more."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS
 
 
 def _speak_utf8() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import msgspec
 
 from engine.cli.client import EngineClient
+from engine.cli.terminal import write_json
 from engine.service import Service
 from engine.worker.messages import Device, DevicesListed
 
@@ -20,10 +19,11 @@ _KINDS = {
 
 
 def ask_devices(client: EngineClient) -> DevicesListed:
-    """Return what the worker lists; raises as EngineClient.run."""
+    """Return what the worker lists; raises SlipstreamError, and Interrupted after a signal."""
     for event in client.run(lambda service: service.list_devices()):
         if isinstance(event, DevicesListed):
             return event
+    client.raise_if_interrupted()
     raise AssertionError("a listing ends with DevicesListed or an error")
 
 
@@ -37,7 +37,7 @@ def print_devices(as_json: bool) -> int:
             "system_info": listed.llama_cpp_system_info,
             "devices": devices,
         }
-        sys.stdout.write(msgspec.json.encode(shown).decode() + "\n")
+        write_json(msgspec.json.encode(shown).decode())
     else:
         print(f"llama.cpp {listed.llama_cpp_version}")
         for device in listed.devices:

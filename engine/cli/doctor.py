@@ -36,20 +36,23 @@ class Finding:
 
     text: str
     remedy: str = ""
+    detail: str = ""
 
     @property
     def is_fine(self) -> bool:
         return not self.remedy
 
 
-def examine() -> int:
-    """Print every finding as it is made; return 0 if all is fine, else 1."""
+def examine(*, verbose: bool = False) -> int:
+    """Print every finding as it is made, with its detail if `verbose`; return 0 if all is fine, else 1."""
     n_wrong = 0
     for finding in _findings():
         n_wrong += not finding.is_fine
         print(f"{'ok   ' if finding.is_fine else 'WRONG'}  {finding.text}")
         if not finding.is_fine:
             print(f"       {finding.remedy}")
+            if verbose and finding.detail:
+                print(finding.detail)
         sys.stdout.flush()
     print("\nAll is well." if n_wrong == 0 else f"\n{n_wrong} thing{'s' * (n_wrong > 1)} to put right.")
     return 1 if n_wrong else 0
@@ -106,7 +109,7 @@ def _engine(client: EngineClient) -> Iterator[Finding]:
     try:
         listed = ask_devices(client)
     except SlipstreamError as error:
-        yield Finding(f"llama.cpp does not start: {error.sentence}", _reason(error))
+        yield Finding(f"llama.cpp does not start: {error.sentence}", _reason(error), error.detail)
         return
     yield Finding(f"llama.cpp {listed.llama_cpp_version} (llama-cpp-python {_version('llama_cpp_python')})")
     for device in listed.devices:
@@ -130,8 +133,9 @@ def _answer(client: EngineClient, starter: Bundle) -> Finding:
             pass
         for event in client.run(lambda s: s.generate(prompt, settings, speculative=True)):
             text += event.round.text if isinstance(event, RoundDone) else ""
+        client.raise_if_interrupted()
     except SlipstreamError as error:
-        return Finding(f"The starter model does not answer: {error.sentence}", _reason(error))
+        return Finding(f"The starter model does not answer: {error.sentence}", _reason(error), error.detail)
     return Finding(f"The starter model answers: “{' '.join(text.split())}”")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from engine.cli.terminal import FAINT, PLAIN, UNDERLINED, is_terminal, may_colour, printable, width
-from engine.cli.wrapping import wrap
+from engine.cli.wrapping import pad, wrap
 from engine.measure.metrics import Metrics
 from engine.speculation.round import Round
 
@@ -139,7 +139,7 @@ class Columns:
         return self._titles[lane] + (f" · {speed:.1f} tokens/s" if speed is not None else "")
 
     def _row(self, cells: Sequence[str], column: int, style: str) -> str:
-        row = _GAP.join(cell[:column].ljust(column) for cell in cells)
+        row = _GAP.join(pad(cell, column) for cell in cells)
         return f"{style}{row}{PLAIN}" if style else row
 
 

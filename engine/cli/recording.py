@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engine.cli.live import Live
 from engine.measure.metrics import Metrics
 from engine.service import ServiceEvent
-from engine.speculation.round import FinishReason, Round
+from engine.speculation.round import Round
 from engine.worker.messages import Finished, FirstDifference, LaneFinished, RoundDone, Started
 
 
@@ -24,8 +24,14 @@ class Recording:
         self._live = live
 
     @property
-    def was_cancelled(self) -> bool:
-        return any(lane.finish_reason in (None, FinishReason.CANCELLED) for lane in self.metrics.values())
+    def is_empty(self) -> bool:
+        """Whether no lane has got as far as its first token."""
+        return not any(lane.n_tokens for lane in self.metrics.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every lane has ended by itself."""
+        return all(lane.finish_reason is not None for lane in self.metrics.values())
 
     def take(self, event: ServiceEvent) -> None:
         match event:

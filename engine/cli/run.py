@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 from engine.cli.arguments import RunOptions
 from engine.cli.client import EngineClient
 from engine.cli.live import Live, Sections, Silent, race_display
-from engine.cli.loading import load
+from engine.cli.loading import load, note
 from engine.cli.prompt import read_prompt
 from engine.cli.recording import Recording
 from engine.cli.summary import difference_sentence, summary_table
+from engine.cli.terminal import write_json
 from engine.errors import FileGone
 from engine.measure.report import BASELINE, SPECULATIVE, DifferenceReport, as_json, lane_report, run_report
 from engine.measure.verdict import verdict
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.models.starter import find_starter
-from engine.service import EngineService, Service, WorkerSilent
-from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, LogLine, Prompt
+from engine.service import EngineService, Service
+from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, Prompt
 
 _NAMES = {PLAIN_LANE: BASELINE, SPECULATIVE_LANE: SPECULATIVE}
 _EXIT_SIGNAL_BASE = 128
+_CAUSES: dict[int, str] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
 def run_lanes(options: RunOptions, *, is_race: bool) -> int:
@@ -36,11 +39,18 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
         load(client, bundle, options)
         lanes = _lanes(options, is_race)
         recording = Recording(lanes, _display(options, lanes, is_race))
-        for event in client.run(lambda service: _submit(service, prompt, options, is_race)):
-            recording.take(event)
-            _note(event, options)
-        recording.close()
+        try:
+            for event in client.run(lambda service: _submit(service, prompt, options, is_race)):
+                recording.take(event)
+                note(event, verbose=options.verbose)
+        finally:
+            # However it ends: what a lane has said is shown, and its last line is a whole one.
+            recording.close()
         interrupted_by = client.interrupted_by
+        if recording.is_empty and not options.as_json:
+            client.raise_if_interrupted()
+    if interrupted_by:
+        print(f"slipstream: stopped by {_CAUSES[interrupted_by]}; this is what there was.", file=sys.stderr)
     _print_result(options, bundle, recording, is_race)
     return _EXIT_SIGNAL_BASE + interrupted_by if interrupted_by else 0
 
@@ -86,13 +96,6 @@ def _submit(service: EngineService, prompt: Prompt, options: RunOptions, is_race
     return service.generate(prompt, options.generation, speculative=speculative)
 
 
-def _note(event: object, options: RunOptions) -> None:
-    if isinstance(event, WorkerSilent):
-        print(f"slipstream: no answer for {event.silent_s:.0f} s; Ctrl-C ends it.", file=sys.stderr)
-    elif isinstance(event, LogLine) and options.verbose:
-        print(f"llama.cpp {event.level}: {event.text}", file=sys.stderr)
-
-
 def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_race: bool) -> None:
     if options.as_json:
         reports = [
@@ -103,14 +106,16 @@ def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_
         difference = DifferenceReport(parted.index, parted.logit_gap) if parted is not None else None
         name = drafter_name(options.drafter)
         report = run_report(bundle.target, name, recording.n_prompt_tokens, reports, difference)
-        sys.stdout.write(as_json(report) + "\n")
+        write_json(as_json(report))
         return
     # The text of one lane is for pipes; what there is to say about it is not.
     out = sys.stdout if is_race else sys.stderr
     metrics = [recording.metrics[lane] for lane in recording.lanes]
     print(f"\n{summary_table([_NAMES[lane] for lane in recording.lanes], metrics)}", file=out)
     if is_race:
-        is_complete = all(lane.finish_reason is not None for lane in metrics)
-        print(f"\n{verdict(metrics[0], metrics[1], is_final=True).sentence}", file=out)
+        is_complete = recording.is_complete
+        found = verdict(metrics[0], metrics[1], is_final=is_complete)
+        if is_complete or found.speedup is not None:
+            print(f"\n{found.sentence}", file=out)
         if options.generation.sampling.is_greedy:
             print(difference_sentence(recording.first_difference, is_complete=is_complete), file=out)

@@ -30,6 +30,8 @@ def difference_sentence(difference: FirstDifference | None, *, is_complete: bool
         return (
             "Both lanes wrote the same tokens." if is_complete else "Both lanes wrote the same tokens so far."
         )
+    if difference.logit_gap is None or difference.relative_gap is None:
+        return f"The lanes part at token {difference.index + 1}."
     return (
         f"The lanes part at token {difference.index + 1}: there the two logits are "
         f"{abs(difference.logit_gap):.2g} apart ({difference.relative_gap:.1e} relative)."

@@ -30,5 +30,12 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
+def write_json(text: str) -> None:
+    """Write one line to standard output as UTF-8, whatever the terminal's encoding: a program reads it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
 def width() -> int:
     return shutil.get_terminal_size().columns

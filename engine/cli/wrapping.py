@@ -29,6 +29,18 @@ def wrap(text: str, n_cells: int) -> list[str]:
     return lines
 
 
+def pad(line: str, n_cells: int) -> str:
+    """Return `line` cut and filled up to exactly `n_cells` cells."""
+    used = n_kept = 0
+    for character in line:
+        cells = cell_width(character)
+        if used + cells > n_cells:
+            break
+        used += cells
+        n_kept += 1
+    return line[:n_kept] + " " * (n_cells - used)
+
+
 def cell_width(character: str) -> int:
     """Return how many cells a terminal gives `character`."""
     if unicodedata.combining(character):

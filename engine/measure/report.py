@@ -15,7 +15,10 @@ SPECULATIVE = "speculative"
 
 
 class LaneReport(msgspec.Struct, frozen=True):
-    """One lane; the fields are the figures of `Metrics`, in seconds, null where they do not exist."""
+    """One lane; the fields are the figures of `Metrics`, in seconds, null where they do not exist.
+
+    `mean_accepted_length` is always a number: 1 without any round, the length of the one token that there is.
+    """
 
     name: str
     text: str
@@ -31,17 +34,19 @@ class LaneReport(msgspec.Struct, frozen=True):
     drafted: int
     accepted: int
     acceptance_rate: float | None
-    mean_accepted_length: float | None
+    mean_accepted_length: float
     accepted_by_position: tuple[int, ...]
     draft_s: float
     verify_s: float
 
 
 class DifferenceReport(msgspec.Struct, frozen=True):
-    """The first token in which the lanes differ, counted from 0, and the gap of the two logits there."""
+    """The first token in which the lanes differ, counted from 0, and the gap of the two logits there, null
+    where it was not looked at.
+    """
 
     index: int
-    logit_gap: float
+    logit_gap: float | None
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -73,7 +78,7 @@ def lane_report(name: str, rounds: Sequence[Round], tail: str = "") -> LaneRepor
         drafted=m.drafted,
         accepted=m.accepted,
         acceptance_rate=m.acceptance_rate,
-        mean_accepted_length=m.mean_accepted_length,
+        mean_accepted_length=m.mean_accepted_length or 1.0,
         accepted_by_position=m.accepted_by_position,
         draft_s=m.draft_s,
         verify_s=m.verify_s,

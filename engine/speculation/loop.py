@@ -5,13 +5,14 @@ Everything that Slipstream shows about an answer is a function of the rounds tha
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.errors import EmptyPrompt, PromptTooLong
+from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
 from engine.speculation.protocols import Draft, Drafter, DraftLength, Sampler, Target, TextStream
 from engine.speculation.round import DraftSource, FinishReason, Round
@@ -160,19 +161,25 @@ def _readable(draft: Draft, n_max: int, n_vocab: int) -> Draft:
 
 
 def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, watch: Stopwatch) -> _Outcome:
-    """Evaluate `tokens`, commit what comes out and roll the target back to what is committed."""
+    """Evaluate `tokens`, commit what comes out and roll the target back to what is committed.
+
+    What has been committed comes out as a round: after that nothing here raises.
+    """
     target = answer.target
     first_position = len(target.cached)
     try:
         with watch.verifying():
             target.extend(tokens, n_rows)
-            outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
         if answer.drafter is not None:
             with watch.drafting():
                 answer.drafter.observe(tokens, first_position)
+        with watch.verifying():
+            outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
     finally:
-        # The last committed token belongs to the next pass.
-        target.rewind(min(len(target.cached), len(answer.history) - 1))
+        # Where going back takes passes, a cancel leaves fewer tokens cached: the next pass makes up for that.
+        with contextlib.suppress(Cancelled):
+            # The last committed token belongs to the next pass.
+            target.rewind(min(len(target.cached), len(answer.history) - 1))
     return outcome
 
 

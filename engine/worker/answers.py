@@ -57,7 +57,13 @@ def compare(
     bundle: LoadedBundle, job: int, prompt: list[int], settings: GenerationSettings, *, emit: Emit
 ) -> FirstDifference | None:
     """Race two lanes from empty caches; return where greedy ones part. Raises as `answer` does."""
-    plain = bundle.plain_context()
+    try:
+        plain = bundle.plain_context()
+    except Cancelled:
+        emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
+        for lane in (PLAIN_LANE, SPECULATIVE_LANE):
+            emit(LaneFinished(job, lane, FinishReason.CANCELLED))
+        return None
     bundle.forget()
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     texts = {
@@ -71,9 +77,7 @@ def compare(
     tokens = _report(job, texts, race(rounds), emit)
     if not settings.sampling.is_greedy:
         return None
-    # What was cancelled was the race; where the lanes parted before is still worth one pass.
-    bundle.cancel.clear()
-    return _parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])
+    return parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])
 
 
 def _rounds(
@@ -116,14 +120,17 @@ def _report(
     return tokens
 
 
-def _parting(
+def parting(
     context: Context, prompt: list[int], plain: list[int], speculative: list[int]
 ) -> FirstDifference | None:
+    """Return where the lanes part. A cancel, be it the race's own, leaves the gap unknown: a pass may be long,
+    the place is known without one.
+    """
     index = first_difference(plain, speculative)
     if index is None:
         return None
     try:
         gap = logit_gap(context, prompt, plain[:index], plain[index], speculative[index])
     except Cancelled:
-        return None
+        return FirstDifference(index, plain[index], speculative[index])
     return FirstDifference(index, plain[index], speculative[index], gap.gap, gap.relative)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import multiprocessing
 import os
@@ -53,6 +54,8 @@ class WorkerChild:
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="worker-outbox", daemon=True)
         self._writer.start()
+        # At exit multiprocessing would send SIGTERM, which the worker ignores, and wait for its end.
+        atexit.register(self.kill)
 
     @property
     def pid(self) -> int:
@@ -101,6 +104,7 @@ class WorkerChild:
 
     def close(self) -> None:
         """Kill the process if it still runs and give back everything it held here."""
+        atexit.unregister(self.kill)
         self._process.kill()
         self._process.join()
         self._outbox.put(None)
@@ -132,15 +136,15 @@ def _open_log() -> tuple[BinaryIO, Path | None]:
 
 @contextlib.contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Start processes with SIGINT blocked: Ctrl-C reaches the whole foreground group, but only the parent
+    """Start processes with SIGINT and SIGTERM blocked: they may reach the whole group, but only the parent
     decides.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # Starting the resource tracker unblocks SIGINT in this thread (bpo-33613), so it has to run already.
+    # Starting the resource tracker unblocks both in this thread (bpo-33613), so it has to run already.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:

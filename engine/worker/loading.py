@@ -50,13 +50,12 @@ class LoadedBundle:
 
     def plain_context(self) -> Context:
         """Return the race's second context, empty the first time; raises LoadFailed where there is no memory
-        for it.
+        for it, Cancelled while it is warmed up.
         """
         if self._plain_context is None:
             if self.request.settings.check_memory:
                 self._require_room_for_another()
-            self._plain_context = Context(self.target, self.context_settings, self.cancel)
-            self._plain_context.warm_up()
+            self._plain_context = _warm(Context(self.target, self.context_settings, self.cancel))
         return self._plain_context
 
     def _require_room_for_another(self) -> None:
@@ -142,7 +141,12 @@ def open_bundle(
 
 
 def _warm(context: Context) -> Context:
-    context.warm_up()
+    """Return `context` warmed up; where that fails it is closed."""
+    try:
+        context.warm_up()
+    except BaseException:
+        context.close()
+        raise
     return context
 
 

@@ -195,14 +195,15 @@ class FirstDifference(msgspec.Struct, frozen=True):
     """Where two lanes part: `index` counts generated tokens from 0.
 
     `logit_gap` is the plain lane's logit of its own token minus that of the other lane's token there;
-    `relative_gap` is that over the larger absolute value of the two.
+    `relative_gap` is that over the larger absolute value of the two. Both are None where they were not looked
+    at: after a cancel.
     """
 
     index: int
     plain_token: int
     speculative_token: int
-    logit_gap: float
-    relative_gap: float
+    logit_gap: float | None = None
+    relative_gap: float | None = None
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):

@@ -22,7 +22,9 @@ def run_worker(commands: Connection, events: Connection, log_path: str) -> None:
 
     Standard output and error go to the file at `log_path`, where the parent finds what an abort printed.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Both reach a whole process group (Ctrl-C, a closing terminal, systemd); only the parent decides.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     redirect_streams(log_path)
     try:
         from engine.llama.environment import prepare_environment

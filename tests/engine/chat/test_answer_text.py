@@ -22,7 +22,11 @@ def test_a_character_over_three_tokens_appears_with_the_last() -> None:
 
 
 def test_bytes_that_are_no_character_appear_as_the_replacement_character() -> None:
-    assert stream([b"a\xff", b"b", b"\xe2\x82"])[0] == ["a\ufffd", "b", "", "\ufffd"]
+    assert stream([b"a\xff", b"b", b"\xe2\x82", b"c"])[0] == ["a\ufffd", "b", "", "\ufffdc", ""]
+
+
+def test_a_character_that_an_answer_ends_within_is_left_out() -> None:
+    assert stream([b"a", b"\xe2\x82"]) == (["a", "", ""], False)
 
 
 def test_control_tokens_show_as_nothing() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 from app.entry import has_display
+from engine.cli.command import is_output_error
 from engine.cli.doctor import Finding
 from engine.models.starter import find_starter
 from engine.version import slipstream_version
@@ -51,6 +53,18 @@ def test_doctor_tells_why_llama_does_not_start(tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "wrong ELF class" in outcome.out
     assert "Traceback" not in outcome.out + outcome.err
+
+
+def test_devices_in_json_are_utf8_on_any_terminal() -> None:
+    outcome = slipstream("devices", "--json", "--verbose", environment={"PYTHONIOENCODING": "latin-1"})
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["devices"]
+
+
+def test_only_a_stream_that_takes_no_more_is_called_the_output() -> None:
+    assert is_output_error(OSError(errno.ENOSPC, "No space left on device"))
+    assert not is_output_error(OSError(errno.ENOSPC, "No space left on device", "/tmp/log"))
+    assert not is_output_error(OSError(errno.EMFILE, "Too many open files"))
 
 
 def test_a_finding_with_a_remedy_is_not_fine() -> None:

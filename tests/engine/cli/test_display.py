@@ -7,7 +7,7 @@ import pytest
 from engine.cli.live import Columns, Sections
 from engine.cli.summary import difference_sentence, summary_table
 from engine.cli.terminal import printable
-from engine.cli.wrapping import cell_width, wrap
+from engine.cli.wrapping import cell_width, pad, wrap
 from engine.measure.metrics import Metrics, measure
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, FirstDifference
@@ -69,6 +69,7 @@ def test_the_difference_is_told_with_its_place_and_gap() -> None:
     sentence = difference_sentence(FirstDifference(30, 1, 2, 0.0012, 0.0001), is_complete=True)
     assert "token 31" in sentence
     assert "0.0012" in sentence
+    assert difference_sentence(FirstDifference(30, 1, 2), is_complete=False) == "The lanes part at token 31."
 
 
 def test_an_answer_cannot_drive_the_terminal() -> None:
@@ -89,3 +90,10 @@ def test_text_is_wrapped_to_cells(text: str, lines: list[str]) -> None:
     wrapped = wrap(text, 8)
     assert wrapped == lines
     assert all(sum(map(cell_width, line)) <= 8 for line in wrapped)
+
+
+@pytest.mark.parametrize(
+    ("text", "padded"), [("ab", "ab   "), ("世界", "世界 "), ("世界世", "世界 "), ("e\u0301", "e\u0301    ")]
+)
+def test_a_cell_of_a_column_is_as_wide_as_the_column(text: str, padded: str) -> None:
+    assert pad(text, 5) == padded

@@ -12,6 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engine.cli.arguments import parse_arguments
+from engine.cli.client import EngineClient, Interrupted
+from engine.cli.loading import load
+from engine.models.bundle import Bundle
+from engine.service import Service
+from engine.worker.messages import LoadSettings
 from tests.engine.cli.slipstream import (
     COMMAND,
     LLAMA,
@@ -183,9 +189,9 @@ def children_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 
 def wait_for_output(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the first bytes of an answer have come."""
+    """Wait until the first words of an answer have come, after its heading."""
     assert process.stdout is not None
-    assert process.stdout.read(40)
+    assert process.stdout.read(400)
 
 
 def wait_for_work(process: subprocess.Popen[bytes]) -> None:
@@ -203,25 +209,64 @@ def test_a_signal_ends_everything_with_its_own_code(number: signal.Signals, code
     with start_slipstream(["compare", *LONG, "--raw"]) as process:
         wait_for_output(process)
         children = children_of(process)
-        # Ctrl-C reaches the whole foreground group, the worker too.
-        os.killpg(process.pid, number) if number is signal.SIGINT else process.send_signal(number)
-        _, err = process.communicate(timeout=30)
+        # Ctrl-C reaches the whole foreground group, the worker too; so does SIGTERM from systemd or timeout.
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=30)
     assert process.returncode == code
     assert b"Traceback" not in err
+    cause = b"Ctrl-C" if number is signal.SIGINT else b"SIGTERM"
+    assert err == b"slipstream: stopped by " + cause + b"; this is what there was.\n"
+    assert b"cancelled" in out
+    assert b"baseline" in out
+    claims = [line for line in out.splitlines() if b" against " in line]
+    assert all(line.startswith(b"So far ") for line in claims)
     assert psutil.wait_procs(children, timeout=5)[1] == []
 
 
-def test_ctrl_c_with_json_prints_what_there_is() -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_with_json_prints_what_there_is(number: signal.Signals, code: int) -> None:
     slow = ["compare", *LONG, "--raw", "--temperature", "1", "--json"]
     with start_slipstream(slow) as process:
         wait_for_work(process)
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, number)
         out, err = process.communicate(timeout=30)
-    assert process.returncode in (0, 130), err
+    assert process.returncode in (0, code), err
     report = json.loads(out)
     assert len(report["lanes"]) == 2
-    if process.returncode == 130:
+    if process.returncode == code:
         assert "cancelled" in [lane["finish_reason"] for lane in report["lanes"]]
+
+
+def test_two_signals_while_a_model_loads_are_no_mistake_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = parse_arguments(["compare", *SMALL, "--prompt", "Hello"])
+    assert arguments.run is not None
+    service = DeafService()
+    with EngineClient(service) as client, pytest.raises(Interrupted) as interrupted:
+        load(client, Bundle("Tiny", LLAMA), arguments.run)
+    assert interrupted.value.number == signal.SIGINT
+    assert capsys.readouterr().out == ""
+
+
+class DeafService(Service):
+    """Loads nothing; while it is asked to, Ctrl-C is pressed twice."""
+
+    def load(self, bundle: Bundle, settings: LoadSettings) -> int:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+        return 1_000
+
+
+def test_when_the_worker_dies_what_both_lanes_said_is_shown() -> None:
+    with start_slipstream(["compare", *LONG, "--raw"]) as process:
+        wait_for_output(process)
+        worker = max(children_of(process), key=lambda child: child.memory_info().rss)
+        worker.kill()
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert err.startswith(b"slipstream: ")
+    assert b"signal 9" in err
+    assert "── baseline ".encode() in out
+    assert out.endswith(b"\n")
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

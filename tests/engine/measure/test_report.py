@@ -56,7 +56,19 @@ def test_race_has_the_promised_shape() -> None:
 def test_single_lane_compares_nothing() -> None:
     lane = lane_report(SPECULATIVE, list(answer(NumpyModel(TABLE), max_tokens=3)))
     report = json.loads(as_json(run_report("t.gguf", "none", 3, [lane])))
+    assert report["lanes"][0]["mean_accepted_length"] == 1.0
     assert (report["speedup"], report["first_difference"], len(report["lanes"])) == (None, None, 1)
+
+
+def test_one_token_has_a_length_but_no_speed() -> None:
+    lane = lane_report(SPECULATIVE, list(answer(NumpyModel(TABLE), max_tokens=1)))
+    assert (lane.rounds, lane.mean_accepted_length) == (0, 1.0)
+    assert (lane.tokens_per_s, lane.tpot_s, lane.acceptance_rate) == (None, None, None)
+
+
+def test_a_parting_whose_gap_is_not_known_is_still_a_parting() -> None:
+    report = json.loads(as_json(run_report("t.gguf", "none", 3, [], DifferenceReport(4, None))))
+    assert report["first_difference"] == {"index": 4, "logit_gap": None}
 
 
 def test_lane_that_did_not_finish_was_cancelled() -> None:

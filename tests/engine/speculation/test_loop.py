@@ -266,6 +266,38 @@ def test_cancelled_pass_leaves_a_cache_that_says_what_it_holds(make_drafter: Cal
         assert [*said, *rest] == plain_answer()
 
 
+class InterruptedGoingBack(NumpyModel):
+    """Forgets all of its cache when it rolls drafts back, and is cancelled before it has evaluated it again."""
+
+    def rewind(self, n_tokens: int) -> None:
+        if len(self.cached) - n_tokens > 1:
+            super().rewind(0)
+            raise Cancelled("The work was stopped.")
+        super().rewind(n_tokens)
+
+
+def test_what_was_committed_before_a_cancelled_rewind_still_comes_out_as_a_round() -> None:
+    target = InterruptedGoingBack(TABLE, end_tokens=frozenset({END}))
+    rounds = list(answer(target, drafter=ScriptedDrafter(half_right)))
+    assert tokens_of(rounds) == plain_answer()
+
+
+def test_nothing_is_committed_when_the_drafter_is_cancelled_while_it_observes() -> None:
+    class CancelledObserver(ScriptedDrafter):
+        def observe(self, tokens: Sequence[int], first_position: int) -> None:
+            super().observe(tokens, first_position)
+            if len(self.observed) == 3:
+                raise Cancelled("The work was stopped.")
+
+    target, said = model(), list[int]()
+    with pytest.raises(Cancelled):
+        said.extend(
+            token for done in answer(target, drafter=CancelledObserver(half_right)) for token in done.tokens
+        )
+    sequence = [*PROMPT, *said]
+    assert list(target.cached) == sequence[:-1]
+
+
 def test_next_turn_evaluates_only_what_is_new() -> None:
     target = model()
     said = tokens_of(answer(target, drafter=ScriptedDrafter(half_right)))

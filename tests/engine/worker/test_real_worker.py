@@ -158,6 +158,21 @@ def test_a_cancelled_race_keeps_its_rounds_and_the_next_one_works(engine: Engine
     assert engine.race().first_difference is None
 
 
+def test_a_race_cancelled_before_it_starts_ends_like_any_other(engine: Engine) -> None:
+    engine.load(settings=LoadSettings(n_ctx=2048, n_threads=1))
+    running = engine.service.generate(RAW, GenerationSettings(max_tokens=1500), speculative=True)
+    engine.listener.wait_for(RoundDone, lambda event: event.job == running)
+    first = engine.service.race(RAW, GREEDY_32)
+    engine.service.cancel(first)
+    engine.service.cancel(running)
+    assert engine.finished(first).first_difference is None
+    ends = [(event.lane, event.reason) for event in engine.listener.of(LaneFinished) if event.job == first]
+    assert ends == [(lane, FinishReason.CANCELLED) for lane in (PLAIN_LANE, SPECULATIVE_LANE)]
+    assert engine.started(first).n_reused == 0
+    second = engine.race()
+    assert engine.tokens(second.job, PLAIN_LANE) == engine.tokens(second.job, SPECULATIVE_LANE) != []
+
+
 def test_a_load_can_be_cancelled(engine: Engine) -> None:
     job = engine.service.load(Bundle("starter", starter_path()), LoadSettings(n_threads=1))
     engine.service.cancel(job)
