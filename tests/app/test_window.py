@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QLabel, QMenu, QSlider, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.main import Reporter
@@ -24,13 +26,14 @@ from tests.app.conftest import OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=40.0)
+LEAVES = (QLabel, QAbstractButton, QAbstractSpinBox, QSlider)
 SIZES = [(1280, 800), (1000, 650), (700, 560)]
 
 
 def leaves(widget: QWidget) -> Iterator[QWidget]:
-    """Yield the visible labels and buttons inside `widget`."""
+    """Yield the visible labels, buttons, boxes of numbers and sliders inside `widget`."""
     for child in widget.findChildren(QWidget):
-        if child.isVisible() and isinstance(child, QLabel | QAbstractButton):
+        if child.isVisible() and isinstance(child, LEAVES):
             yield child
 
 
@@ -44,6 +47,9 @@ def cut(widget: QWidget) -> bool:
         needed = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
         width = 0 if widget.wordWrap() else widget.sizeHint().width()
         return bool(widget.text()) and (widget.height() < needed - 1 or widget.width() < width - 1)
+    if isinstance(widget, QAbstractSpinBox):
+        edit, metrics = widget.lineEdit(), widget.fontMetrics()
+        return edit.height() < metrics.height() or edit.width() < metrics.horizontalAdvance(widget.text())
     return widget.height() < widget.minimumSizeHint().height() - 1
 
 
@@ -62,6 +68,7 @@ def test_nothing_is_cut_and_nothing_overlaps(
     window = open_app(replace(FAST, difference_at=9)).window
     window.resize(*size)
     window.choose_theme(theme)
+    assert window.devicePixelRatioF() == float(os.environ.get("QT_SCALE_FACTOR", "1"))
     for index in (1, 0):
         window.show_page(index)
         if index == 1:
@@ -83,6 +90,16 @@ def test_nothing_is_cut_and_nothing_overlaps(
         assert [
             w for w in shown if not window.rect().adjusted(0, 0, 1, 4000).contains(rect_in(w, window))
         ] == []
+
+
+def test_nothing_is_cut_at_twice_the_scale() -> None:
+    """Qt reads the scale once, when it starts: the test above in a process of its own."""
+    env = {**os.environ, "QT_SCALE_FACTOR": "2", "QT_QPA_PLATFORM": "offscreen"}
+    which = f"{Path(__file__)}::{test_nothing_is_cut_and_nothing_overlaps.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", which, "-k", "1280x800"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1000, 650)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -231,6 +248,25 @@ def test_damaged_settings_are_said_in_words(open_app: OpenApp, config_dir: Path)
     window = open_app(FAST).window
     assert "damaged" in window.notice.sentence
     assert window.notice.isVisible()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not read-only there in this way")
+def test_a_settings_folder_that_is_read_only_is_said_in_the_window(
+    qtbot: QtBot, open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "read-only"
+    folder.mkdir(mode=0o500)
+    if os.access(folder, os.W_OK):
+        # The superuser writes everywhere but here.
+        folder = Path("/proc/read-only")
+    monkeypatch.setenv("SLIPSTREAM_CONFIG_DIR", str(folder))
+    window = open_app(FAST).window
+    window.compare.prompt.edit.setPlainText("Will this be kept?")
+    qtbot.waitUntil(window.notice.isVisible, timeout=5000)
+    assert window.notice.sentence.startswith(f"Your settings cannot be saved in {folder} (")
+    window.compare.start()
+    finish(qtbot, window)
+    assert window.compare.plain.view.toPlainText() == FAST.text
 
 
 def test_no_reference_to_none_is_lost_by_calls_that_return_nothing(open_app: OpenApp) -> None:
