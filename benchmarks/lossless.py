@@ -45,6 +45,8 @@ class Tally:
 
 
 def describe(where: str, length: int, parted: FirstDifference) -> str:
+    if parted.logit_gap is None or parted.relative_gap is None:
+        return f"parted: {where}, draft {length}, token {parted.index}: gap not measured: DIFFERENT"
     verdict = "near tie" if abs(parted.relative_gap) < NEAR_TIE else "DIFFERENT"
     gap = f"logit gap {parted.logit_gap:.4g}, relative {parted.relative_gap:.1e}"
     return f"parted: {where}, draft {length}, token {parted.index}: {gap}: {verdict}"

@@ -10,8 +10,8 @@ class AnswerText:
     """A TextStream (engine/speculation/protocols.py) over a function that gives a token's bytes.
 
     A character whose bytes are spread over tokens appears with the last of them; where the answer ends before
-    that, not at all. Bytes that cannot become a character appear as U+FFFD. Text that might be the beginning of a stop text is held back until that is
-    settled.
+    that, not at all. Bytes that cannot become a character appear as U+FFFD. Text that might be the beginning
+    of a stop text is held back until that is settled.
     """
 
     def __init__(self, piece: Callable[[int], bytes], stop: Sequence[str] = ()) -> None:

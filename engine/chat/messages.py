@@ -1,4 +1,4 @@
-"""Chat messages: who said what."""
+"""Chat messages: who said what, and what is to be answered."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ class Role(StrEnum):
 class ChatMessage(msgspec.Struct, frozen=True):
     role: Role
     text: str
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What to answer: `messages` through the model's chat template, or `raw` text as it is when `messages` is empty."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    raw: str = ""

@@ -100,4 +100,3 @@ class EngineClient:
 
 def _ends(event: ServiceEvent, job: int) -> bool:
     return isinstance(event, (Finished, Loaded, Unloaded, DevicesListed)) and event.job == job
-

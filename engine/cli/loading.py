@@ -27,6 +27,8 @@ def load(client: EngineClient, bundle: Bundle, options: RunOptions) -> Loaded:
             if isinstance(event, LoadProgress) and shows_progress:
                 sys.stderr.write(f"{_CLEAR_LINE}Loading the {event.what}: {event.fraction:.0%}")
                 sys.stderr.flush()
+            elif shows_progress and isinstance(event, (WorkerSilent, LogLine)):
+                sys.stderr.write(_CLEAR_LINE)
             note(event, verbose=options.verbose)
     finally:
         if shows_progress:

@@ -45,4 +45,3 @@ def _text(options: RunOptions) -> str:
             f"The prompt in {name} is not valid UTF-8: byte {error.start} is 0x{data[error.start]:02x}.",
             remedy="Save it as UTF-8.",
         ) from error
-

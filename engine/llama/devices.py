@@ -10,15 +10,17 @@ from typing import Final
 import psutil
 
 from engine.llama.library import find_symbol
-from engine.worker.messages import Device
+from engine.models.description import Device
 
 _KINDS: Final = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accel", 4: "meta"}  # enum ggml_backend_dev_type
 _CGROUP: Final = Path("/sys/fs/cgroup")
-# (limit, used) of cgroup v2 and of v1. No limit is "max" in v2 and a number near 2^63 in v1.
+# (limit, used, what of) in cgroup v2 and v1. No limit is "max" in v2 and a number near 2^63 in v1.
 _CGROUP_FILES: Final = (
-    ("memory.max", "memory.current"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ("memory.max", "memory.current", "memory.stat"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
 )
+# Pages of files count as used, but the kernel drops them before it refuses memory.
+_FILE_CACHE: Final = ("inactive_file", "active_file")
 
 
 def list_devices() -> tuple[Device, ...]:
@@ -51,11 +53,12 @@ def host_memory(cgroup: Path = _CGROUP) -> tuple[int, int]:
     """
     memory = psutil.virtual_memory()
     free, total = int(memory.available), int(memory.total)
-    for limit_name, used_name in _CGROUP_FILES:
-        limit, used = _number(cgroup / limit_name), _number(cgroup / used_name)
+    for limit_name, used_name, stat_name in _CGROUP_FILES:
+        limit, used = _number(cgroup / limit_name), _number(cgroup / used_name) or 0
         if limit is not None and limit < total:
             total = limit
-            free = min(free, max(limit - (used or 0), 0))
+            taken = max(used - _file_cache_bytes(cgroup / stat_name), 0)
+            free = min(free, max(limit - taken, 0))
     return free, total
 
 
@@ -93,6 +96,14 @@ def _number(path: Path) -> int | None:
         return int(path.read_text().strip())
     except (OSError, ValueError):
         return None
+
+
+def _file_cache_bytes(path: Path) -> int:
+    try:
+        rows = [line.split() for line in path.read_text().splitlines()]
+        return sum(int(row[1]) for row in rows if len(row) == 2 and row[0] in _FILE_CACHE)
+    except (OSError, ValueError):
+        return 0
 
 
 def _text(value: bytes | None) -> str:

@@ -12,8 +12,8 @@ from engine.errors import ContextTooLarge, LoadFailed
 from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import HOST, MemoryByDevice, add_up, forecast
+from engine.models.description import Device
 from engine.models.gguf_header import GgufHeader, read_header
-from engine.worker.messages import Device
 
 SPARE_BYTES: Final = 256 << 20
 """Left free on every device, for everything that no account covers."""
@@ -23,11 +23,10 @@ _GIB: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """A model to be loaded with `n_contexts` contexts on it; `settings.n_ctx` is not looked at."""
+    """A model to be loaded with a context on it; `settings.n_ctx` is not looked at."""
 
     path: Path
     settings: ContextSettings
-    n_contexts: int = 1
 
 
 def require_fit(
@@ -46,7 +45,7 @@ def require_fit(
     headers = [read_header(plan.path) for plan in plans]
     refuse_beyond_model(n_ctx, _limit(headers[0]))
     free = {device.name: device.memory_free_bytes for device in devices if device.memory_free_bytes > 0}
-    if _is_certainly_small(plans, headers, n_ctx, devices):
+    if _is_certainly_small(headers, n_ctx, devices):
         return
     with ExitStack() as stack:
         models = [stack.enter_context(forecast(library, plan.path, n_gpu_layers)) for plan in plans]
@@ -54,7 +53,7 @@ def require_fit(
         def need(tokens: int) -> MemoryByDevice:
             # A draft model that looks back less far than its target gets a context of what it can.
             return add_up(
-                model.measure(plan.settings, min(tokens, _limit(header) or tokens), plan.n_contexts)
+                model.measure(plan.settings, min(tokens, _limit(header) or tokens))
                 for model, plan, header in zip(models, plans, headers, strict=True)
             )
 
@@ -71,15 +70,13 @@ def _limit(header: GgufHeader) -> int:
     return header.number(f"{header.architecture}.context_length")
 
 
-def _is_certainly_small(
-    plans: Sequence[LoadPlan], headers: Sequence[GgufHeader], n_ctx: int, devices: Sequence[Device]
-) -> bool:
+def _is_certainly_small(headers: Sequence[GgufHeader], n_ctx: int, devices: Sequence[Device]) -> bool:
     """Whether an upper bound of everything is under half of what is free, on a computer without a GPU."""
     if any(device.kind != "cpu" for device in devices) or not devices:
         return False
     bound = 0
-    for plan, header in zip(plans, headers, strict=True):
-        bound += 2 * header.file_bytes + plan.n_contexts * (_kv_bound(header, n_ctx) + (512 << 20))
+    for header in headers:
+        bound += 2 * header.file_bytes + _kv_bound(header, n_ctx) + (512 << 20)
     return bound < devices[0].memory_free_bytes // 2
 
 

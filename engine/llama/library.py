@@ -75,11 +75,6 @@ def find_symbol(name: str, result: Any, *arguments: Any) -> Function | None:
     return None
 
 
-def find_mangled(itanium: str, msvc: str, result: Any, *arguments: Any) -> Function | None:
-    """Return a C++ function by its mangled name under either ABI; None if this build does not export it."""
-    return find_symbol(itanium, result, *arguments) or find_symbol(msvc, result, *arguments)
-
-
 def _libraries() -> list[ctypes.CDLL]:
     # On Linux and macOS a lookup in libllama also searches the ggml libraries that it depends on; Windows
     # looks in the one DLL only.

@@ -76,11 +76,8 @@ class MemoryForecast:
         self._pointer = pointer
         self._header = header
 
-    def measure(self, settings: ContextSettings, n_ctx: int, n_contexts: int = 1) -> MemoryByDevice:
-        """Return what the weights and `n_contexts` contexts of `n_ctx` tokens would take.
-
-        Raises LoadFailed.
-        """
+    def measure(self, settings: ContextSettings, n_ctx: int) -> MemoryByDevice:
+        """Return what the weights and a context of `n_ctx` tokens would take; raises LoadFailed."""
         with self._library.log.recording() as record:
             context = api.llama_init_from_model(self._pointer, context_params(settings, n_ctx))
         if not context:
@@ -93,9 +90,7 @@ class MemoryForecast:
         rows_bytes = (
             settings.max_rows * int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._pointer))) * 4
         )
-        more = {HOST: MemoryUse(compute_bytes=rows_bytes)}
-        further = {device: use.without_weights() for device, use in one.items()}
-        return add_up([one, more, *[further, more] * (n_contexts - 1)])
+        return add_up([one, {HOST: MemoryUse(compute_bytes=rows_bytes)}])
 
 
 @contextmanager

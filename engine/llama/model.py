@@ -16,8 +16,8 @@ from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import load_error
 from engine.llama.log import LogRecord
 from engine.llama.vocabulary import Vocabulary
+from engine.models.description import LoadedModel
 from engine.models.model_file import ModelFile, ModelRole, check_model_file
-from engine.worker.messages import LoadedModel
 
 ALL_LAYERS: Final = -1
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.chat.messages import Prompt
 from engine.chat.template import ChatTemplate, choose_template
 from engine.errors import EmptyPrompt
 from engine.llama.model import Model
 from engine.llama.vocabulary import Vocabulary
-from engine.worker.messages import Prompt
 
 _EMPTY: Final = "There is nothing to answer yet."
 _WRITE: Final = "Write a message first."

@@ -12,8 +12,10 @@ from typing import Final
 
 import msgspec
 
-from engine.chat.messages import ChatMessage
+from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
+from engine.models.description import Device as Device
+from engine.models.description import LoadedModel as LoadedModel
 from engine.speculation.round import FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 
@@ -31,13 +33,6 @@ class LoadSettings(msgspec.Struct, frozen=True):
     n_threads: int = 0
     n_gpu_layers: int = -1
     check_memory: bool = True
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """What to answer: `messages` through the model's chat template, or `raw` text as it is when `messages` is empty."""
-
-    messages: tuple[ChatMessage, ...] = ()
-    raw: str = ""
 
 
 # ------------------------------------------------------------------------------------------------ commands
@@ -98,31 +93,6 @@ Command = LoadBundle | Unload | Generate | Race | ListDevices | Cancel | Ping | 
 
 
 # -------------------------------------------------------------------------------------------------- events
-
-
-class Device(msgspec.Struct, frozen=True):
-    """A compute device as ggml sees it; `kind` is "cpu", "gpu", "igpu", "accel" or "meta". 0 bytes: not known."""
-
-    name: str
-    description: str
-    kind: str
-    memory_free_bytes: int
-    memory_total_bytes: int
-
-
-class LoadedModel(msgspec.Struct, frozen=True):
-    """What llama.cpp says about a loaded model; `n_layers_offloaded` is what really went to a GPU."""
-
-    path: str
-    name: str
-    architecture: str
-    n_params: int
-    n_vocab: int
-    n_layers: int
-    n_layers_offloaded: int
-    n_ctx_train: int
-    file_bytes: int
-    has_chat_template: bool
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):

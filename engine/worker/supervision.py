@@ -13,8 +13,8 @@ class WorkerLost(msgspec.Struct, frozen=True, tag=True):
 
     A new worker is being started and what was loaded is reloaded: Reloading says under which job id, Ready
     and that job's Loaded or Failed follow. A load that ended the worker is not repeated, and neither is what
-    was loaded before it: it had taken its place. Where the worker keeps ending while it starts or loads, it stays down until the
-    next command.
+    was loaded before it: it had taken its place. Where the worker keeps ending while it starts or loads, it
+    stays down until the next command.
     """
 
     job: int

@@ -14,29 +14,24 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
-from engine.errors import BadOption, Cancelled, SlipstreamError, WorkerDied
+from engine.errors import BadOption, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
+from engine.worker.inbox import Job
 from engine.worker.messages import (
     Command,
-    DevicesListed,
     Event,
     Failed,
-    Finished,
-    Generate,
-    ListDevices,
     LoadBundle,
     Loaded,
     Ping,
     Pong,
-    Race,
     Ready,
     Shutdown,
-    Unload,
-    Unloaded,
     decode_events,
     encode_command,
 )
+from engine.worker.reload import JobEnd, Reload
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
 from engine.worker.supervision import (
     DEFAULT_SUPERVISION,
@@ -50,9 +45,6 @@ from engine.worker.vigil import Vigil
 _log = logging.getLogger(__name__)
 
 _EVENTS_PER_TURN = 256
-
-Job = LoadBundle | Unload | Generate | Race | ListDevices
-JobEnd = Finished | Loaded | Unloaded | DevicesListed | Failed
 
 
 class Supervisor:
@@ -80,8 +72,7 @@ class Supervisor:
         self._child: WorkerChild | None = None
         self._vigil = Vigil(settings, clock())
         self._waiting: dict[int, Job] = {}
-        self._last_load: LoadBundle | None = None
-        self._reload_job = 0
+        self._reload = Reload()
         self._quick_deaths = 0
         self._restart_at: float | None = None
 
@@ -209,19 +200,9 @@ class Supervisor:
         self._tell(event)
 
     def _end_job(self, event: JobEnd) -> None:
-        job = self._waiting.pop(event.job, None)
+        self._reload.note_end(self._waiting.pop(event.job, None), event)
         if isinstance(event, Loaded):
             self._quick_deaths = 0
-            if isinstance(job, LoadBundle):
-                self._last_load = job
-        elif isinstance(job, Unload) or self._takes_the_place(job):
-            self._last_load = None
-        elif isinstance(event, Failed) and event.job == self._reload_job and event.kind == Cancelled.__name__:
-            self._last_load = None
-
-    def _takes_the_place(self, job: Job | None) -> bool:
-        """Whether `job`, also where it failed, has taken the place of what was loaded before."""
-        return isinstance(job, LoadBundle) and job.job != self._reload_job
 
     # ---------------------------------------------------------------------------------------- life and death
 
@@ -234,12 +215,11 @@ class Supervisor:
             self._fail_waiting(WorkerDied("The model process could not be started.", detail=str(error)))
             return
         self._vigil = Vigil(self._settings, self._clock())
-        if self._last_load is not None and not self._waiting_load():
-            self._reload_job = self._next_job_id()
-            reload = msgspec.structs.replace(self._last_load, job=self._reload_job)
-            self._waiting = {self._reload_job: reload, **self._waiting}
+        if self._reload.is_due and not self._waiting_load():
+            reload = self._reload.begin(self._next_job_id())
+            self._waiting = {reload.job: reload, **self._waiting}
             self._child.send(reload)
-            self._tell(Reloading(self._reload_job))
+            self._tell(Reloading(reload.job))
 
     def _waiting_load(self) -> bool:
         return any(isinstance(job, LoadBundle) for job in self._waiting.values())
@@ -247,13 +227,12 @@ class Supervisor:
     def _bury(self, error: WorkerDied) -> None:
         """Release the dead worker, fail what it had to do, say so and plan its successor."""
         doing = self._current_job()
-        if self._takes_the_place(self._waiting.get(doing)):
-            self._last_load = None
+        self._reload.note_death(self._waiting.get(doing))
         self._release_child()
         self._fail_waiting(error)
         self._tell(
             WorkerLost(
-                job=0 if doing == self._reload_job else doing,
+                job=0 if doing == self._reload.job else doing,
                 sentence=error.sentence,
                 remedy=error.remedy,
                 detail=error.detail,

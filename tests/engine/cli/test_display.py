@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from engine.cli.live import Columns, Sections
+from engine.cli.loading import note
 from engine.cli.summary import difference_sentence, summary_table
 from engine.cli.terminal import printable
 from engine.cli.wrapping import cell_width, pad, wrap
 from engine.measure.metrics import Metrics, measure
+from engine.service import WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round
-from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, FirstDifference
+from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, FirstDifference, LogLine
 
 PROMPT_PASS = Round(tokens=(1,), pieces=("a",), n_prompt=4, verify_s=0.5, total_s=0.5)
 ROUND = Round(
@@ -70,6 +72,16 @@ def test_the_difference_is_told_with_its_place_and_gap() -> None:
     assert "token 31" in sentence
     assert "0.0012" in sentence
     assert difference_sentence(FirstDifference(30, 1, 2), is_complete=False) == "The lanes part at token 31."
+
+
+def test_a_silent_worker_is_told_and_its_log_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    note(WorkerSilent(1, 6.2), verbose=False)
+    note(LogLine("warn", "odd"), verbose=False)
+    note(LogLine("warn", "odd"), verbose=True)
+    assert capsys.readouterr().err.splitlines() == [
+        "slipstream: no answer for 6 s; Ctrl-C ends it.",
+        "llama.cpp warn: odd",
+    ]
 
 
 def test_an_answer_cannot_drive_the_terminal() -> None:

@@ -43,6 +43,13 @@ def test_a_containers_limit_counts(tmp_path: Path, limit: str, used: str) -> Non
     assert host_memory(tmp_path) == (40_000_000, 100_000_000)
 
 
+def test_pages_of_files_in_a_container_count_as_free(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("100000000\n")
+    (tmp_path / "memory.current").write_text("90000000\n")
+    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 30000000\nactive_file 20000000\nsock 0\n")
+    assert host_memory(tmp_path) == (60_000_000, 100_000_000)
+
+
 @pytest.mark.parametrize("limit", ["max", "9223372036854771712", "nonsense"])
 def test_no_limit_is_no_limit(tmp_path: Path, limit: str) -> None:
     free, total = host_memory(tmp_path)

@@ -39,14 +39,6 @@ def test_the_forecast_is_what_is_allocated(llama: LlamaLibrary, tiny_models: Pat
     assert tied_bytes in (0, embedding_bytes)
 
 
-def test_a_second_context_shares_the_weights(llama: LlamaLibrary, starter_model: Path) -> None:
-    with forecast(llama, starter_model, 0) as model:
-        one, two = (model.measure(SETTINGS, 4096, n)[HOST] for n in (1, 2))
-    assert two.weights_bytes == one.weights_bytes
-    assert two.kv_bytes == 2 * one.kv_bytes
-    assert two.compute_bytes == 2 * one.compute_bytes
-
-
 def test_a_context_larger_than_memory_is_refused_with_the_nearest_that_fits(
     llama: LlamaLibrary, starter_model: Path
 ) -> None:
@@ -73,16 +65,16 @@ def test_a_context_beyond_the_model_is_refused_before_anything_loads(
         require_fit(llama, [LoadPlan(starter_model, SETTINGS)], 1_000_000, 0, host(1 << 40))
 
 
-def test_drafter_and_second_context_count_as_well(llama: LlamaLibrary, starter_model: Path) -> None:
+def test_a_drafter_counts_as_well(llama: LlamaLibrary, starter_model: Path) -> None:
     plan = LoadPlan(starter_model, SETTINGS)
     require_fit(llama, [plan], 2048, 0, host(500 * MIB))
     with pytest.raises(ContextTooLarge):
-        require_fit(llama, [LoadPlan(starter_model, SETTINGS, 2), plan], 2048, 0, host(500 * MIB))
+        require_fit(llama, [plan, plan], 2048, 0, host(500 * MIB))
 
 
 def test_plenty_of_memory_is_seen_without_opening_the_model(llama: LlamaLibrary, starter_model: Path) -> None:
     position = llama.log.position
-    require_fit(llama, [LoadPlan(starter_model, SETTINGS, 2)], 8192, 0, host(1 << 40))
+    require_fit(llama, [LoadPlan(starter_model, SETTINGS)] * 2, 8192, 0, host(1 << 40))
     assert llama.log.since(position) == ()
 
 

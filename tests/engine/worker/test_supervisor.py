@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.service import Reloading, Service, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
@@ -20,13 +20,16 @@ from engine.worker.messages import (
     Failed,
     Finished,
     LaneFinished,
+    LoadBundle,
     Loaded,
+    LoadedModel,
     LoadSettings,
     Prompt,
     Ready,
     RoundDone,
     Unloaded,
 )
+from engine.worker.reload import Reload
 from tests.engine.worker.conftest import StartService
 from tests.engine.worker.listener import Listener
 from tests.engine.worker.pretend import run_broken_worker
@@ -303,3 +306,16 @@ def test_many_kills_leave_no_orphan_no_descriptor_and_no_file(
     assert list(tmp_path.iterdir()) == []
     job = ask(service, "count 2")
     assert isinstance(listener.wait_for_end(job), Finished)
+
+
+def test_a_cancelled_reload_is_not_tried_again() -> None:
+    reload = Reload()
+    wanted = LoadBundle(1, "a.gguf", NGRAM_DRAFTER)
+    model = LoadedModel("a.gguf", "a", "pretend", 1, 2, 3, 0, 4, 5, True)
+    reload.note_end(wanted, Loaded(1, model, None, 64, 1, False, (), {}, 0.0))
+    again = reload.begin(7)
+    assert (again.job, again.target) == (7, "a.gguf")
+    reload.note_end(again, Failed(7, "WorkerDied", "It ended."))
+    assert reload.is_due
+    reload.note_end(again, Failed(7, "Cancelled", "It was stopped."))
+    assert not reload.is_due
