@@ -11,7 +11,7 @@ from collections import deque
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
 
-from engine.service import EngineService, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.service import EngineService, Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.worker.messages import (
     DevicesListed,
     Failed,
@@ -51,6 +51,7 @@ class EngineBridge(QObject):
     finished = Signal(object)
     failed = Signal(object)
     worker_lost = Signal(object)
+    reloading = Signal(object)
     worker_silent = Signal(object)
     worker_answers = Signal(object)
     log_line = Signal(object)
@@ -79,6 +80,7 @@ class EngineBridge(QObject):
             Finished: self.finished,
             Failed: self.failed,
             WorkerLost: self.worker_lost,
+            Reloading: self.reloading,
             WorkerSilent: self.worker_silent,
             WorkerAnswers: self.worker_answers,
             LogLine: self.log_line,

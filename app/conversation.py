@@ -39,6 +39,11 @@ class Turn:
     def answer(self) -> Answer | None:
         return self.answers[self.shown] if self.answers else None
 
+    @property
+    def newest(self) -> Answer | None:
+        """Return the answer that is, or was last, being written, whichever is shown."""
+        return self.answers[-1] if self.answers else None
+
     def add(self, answer: Answer) -> None:
         self.answers.append(answer)
         self.shown = len(self.answers) - 1

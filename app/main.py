@@ -56,6 +56,7 @@ def open_window(app: QApplication, service: EngineService, list_installed: ListI
     theme = Theme(app, _theme_choice(read))
     bridge = EngineBridge(service)
     session = EngineSession(service, bridge)
+    session.choose_n_ctx(max(0, read.settings.n_ctx))
     library = Library(list_installed, read.settings.opened_files)
     keeper = SettingsKeeper(path, read)
     window = Window(session, library, keeper, theme)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.settings import RunSettings
 from engine.chat.messages import ChatMessage, Role
 from engine.speculation.settings import GenerationSettings, SamplingSettings
-from engine.worker.messages import Loaded, Prompt
+from engine.worker.messages import Prompt
 
 
 def generation_settings(run: RunSettings) -> GenerationSettings:
@@ -16,13 +16,10 @@ def generation_settings(run: RunSettings) -> GenerationSettings:
     return GenerationSettings(sampling=sampling, max_tokens=run.max_tokens, draft_length=run.draft_length)
 
 
-def prompt_for(text: str, loaded: Loaded | None) -> Prompt:
-    """Return `text` as one message; as it is for a model that knows no chat."""
-    return conversation_prompt((ChatMessage(Role.USER, text),), loaded)
+def prompt_for(text: str) -> Prompt:
+    """Return `text` as one message; the engine knows how to ask a model that has no chat template."""
+    return conversation_prompt((ChatMessage(Role.USER, text),))
 
 
-def conversation_prompt(messages: Sequence[ChatMessage], loaded: Loaded | None) -> Prompt:
-    """Return the conversation for the model's template; its plain text for a model that has none."""
-    if loaded is not None and not loaded.target.has_chat_template:
-        return Prompt(raw="\n\n".join(message.text for message in messages))
+def conversation_prompt(messages: Sequence[ChatMessage]) -> Prompt:
     return Prompt(messages=tuple(messages))

@@ -94,8 +94,7 @@ def _circumstances(result: RaceResult) -> list[str]:
         devices = ", ".join(device.description or device.name for device in result.loaded.devices)
         lines.append(f"- Computer: {devices}, {result.loaded.n_threads} threads")
     if result.difference is not None:
-        lines.append(
-            f"- The texts part at token {result.difference.index + 1} "
-            f"(scores differ by {result.difference.logit_gap:.3g})"
-        )
+        gap = result.difference.logit_gap
+        scores = "gap not measured" if gap is None else f"scores differ by {gap:.3g}"
+        lines.append(f"- The texts part at token {result.difference.index + 1} ({scores})")
     return lines

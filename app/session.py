@@ -4,15 +4,17 @@ through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import msgspec
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge import EngineBridge
 from app.trouble import Trouble, trouble_of
 from engine.models.bundle import Bundle
-from engine.service import EngineService, WorkerLost, WorkerSilent
+from engine.service import EngineService, Reloading, WorkerLost, WorkerSilent
 from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings
 
 
@@ -25,7 +27,7 @@ class ModelPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """`fraction` 0 to 1 of loading `what`; `loaded` is set in LOADED, `trouble` in FAILED."""
+    """`fraction` 0 to 1 of loading `what`; `loaded` is set in LOADED, `trouble` in FAILED. `settings`: how."""
 
     phase: ModelPhase = ModelPhase.EMPTY
     bundle: Bundle | None = None
@@ -33,6 +35,7 @@ class ModelState:
     fraction: float = 0.0
     loaded: Loaded | None = None
     trouble: Trouble | None = None
+    settings: LoadSettings = field(default_factory=LoadSettings)
 
 
 class EngineSession(QObject):
@@ -40,12 +43,14 @@ class EngineSession(QObject):
 
     Signals:
         choice_changed(Bundle): another bundle is chosen; nothing is loaded yet.
+        n_ctx_changed(int): another context is chosen, in tokens; nothing is loaded yet.
         state_changed(ModelState): loading began, went on, ended or failed.
         reload_failed(Trouble): after its process was lost, the bundle could not be loaded again.
         silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
     """
 
     choice_changed = Signal(object)
+    n_ctx_changed = Signal(int)
     state_changed = Signal(object)
     silence_changed = Signal(float)
     reload_failed = Signal(object)
@@ -55,12 +60,16 @@ class EngineSession(QObject):
         self.service = service
         self.bridge = bridge
         self._choice: Bundle | None = None
+        self._n_ctx = 0
         self._state = ModelState()
         self._job = 0
+        self._is_reload = False
+        self._news: deque[ModelState] = deque()
         bridge.load_progressed.connect(self._on_progress)
         bridge.loaded.connect(self._on_loaded)
         bridge.failed.connect(self._on_failed)
         bridge.worker_lost.connect(self._on_worker_lost)
+        bridge.reloading.connect(self._on_reloading)
         bridge.worker_silent.connect(self._on_silent)
         bridge.worker_answers.connect(lambda _: self.silence_changed.emit(0.0))
 
@@ -69,12 +78,23 @@ class EngineSession(QObject):
         return self._choice
 
     @property
+    def n_ctx(self) -> int:
+        """Return the chosen context in tokens; 0: what the model was made for, within reason."""
+        return self._n_ctx
+
+    @property
     def state(self) -> ModelState:
         return self._state
 
     @property
+    def can_cancel(self) -> bool:
+        """Whether something loads that can be cancelled; after a lost process it takes a moment to begin."""
+        return self._state.phase is ModelPhase.LOADING and self._job != 0
+
+    @property
     def is_choice_loaded(self) -> bool:
-        return self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
+        is_loaded = self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
+        return is_loaded and self._state.settings.n_ctx == self._n_ctx
 
     def choose(self, bundle: Bundle) -> None:
         """Choose `bundle` for the next run."""
@@ -82,20 +102,31 @@ class EngineSession(QObject):
             self._choice = bundle
             self.choice_changed.emit(bundle)
 
+    def choose_n_ctx(self, n_ctx: int) -> None:
+        """Choose a context of `n_ctx` tokens for the next run."""
+        if n_ctx != self._n_ctx:
+            self._n_ctx = n_ctx
+            self.n_ctx_changed.emit(n_ctx)
+
     def load_choice(self, *, check_memory: bool = True) -> None:
         """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""
         if self._choice is None:
             return
-        if self._state.phase is ModelPhase.LOADING and self._same_files(self._state.bundle) and self._job:
-            return
-        if self._state.phase is ModelPhase.LOADING and self._job:
+        settings = LoadSettings(n_ctx=self._n_ctx, check_memory=check_memory)
+        anyway = msgspec.structs.replace(settings, check_memory=False)
+        if self.can_cancel:
+            if self._same_files(self._state.bundle) and self._state.settings in (settings, anyway):
+                return
             self.service.cancel(self._job)
-        self._job = self.service.load(self._choice, LoadSettings(check_memory=check_memory))
-        self._set(ModelState(ModelPhase.LOADING, self._choice))
+        self._job, self._is_reload = self.service.load(self._choice, settings), False
+        self._set(ModelState(ModelPhase.LOADING, self._choice, settings=settings))
 
     def cancel_loading(self) -> None:
-        if self._state.phase is ModelPhase.LOADING and self._job:
+        """Stop loading: nothing is loaded from now on, even where llama.cpp takes a moment to notice."""
+        if self.can_cancel:
             self.service.cancel(self._job)
+            self._job = 0
+            self._set(ModelState())
 
     def _same_files(self, bundle: Bundle | None) -> bool:
         """Whether `bundle` loads what the choice would: its name does not matter."""
@@ -105,37 +136,57 @@ class EngineSession(QObject):
         return (choice.target, choice.drafter) == (bundle.target, bundle.drafter)
 
     def _set(self, state: ModelState) -> None:
-        if state != self._state:
-            self._state = state
-            self.state_changed.emit(state)
+        """Change to `state` and tell it; a listener that changes it again is told after the others."""
+        if state == self._state:
+            return
+        self._state = state
+        self._news.append(state)
+        if len(self._news) > 1:
+            return
+        while self._news:
+            self.state_changed.emit(self._news[0])
+            self._news.popleft()
 
     def _on_progress(self, event: LoadProgress) -> None:
-        if event.job == self._job and self._state.phase is ModelPhase.LOADING:
+        if self._is_mine(event.job):
             self._set(replace(self._state, what=event.what, fraction=event.fraction))
 
     def _on_loaded(self, event: Loaded) -> None:
-        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
+        if not self._is_mine(event.job):
             return
         self._job = 0
         self._set(replace(self._state, phase=ModelPhase.LOADED, loaded=event, fraction=1.0, trouble=None))
 
     def _on_failed(self, event: Failed) -> None:
-        if self._state.phase is not ModelPhase.LOADING or (self._job and event.job != self._job):
+        if not self._is_mine(event.job):
             return
-        was_reload = self._job == 0
         self._job = 0
         trouble = trouble_of(event)
-        if was_reload:
+        if self._is_reload and not trouble.is_cancel:
             self.reload_failed.emit(trouble)
         if trouble.is_cancel:
             self._set(ModelState())
         else:
-            self._set(ModelState(ModelPhase.FAILED, self._state.bundle, trouble=trouble))
+            self._set(replace(self._state, phase=ModelPhase.FAILED, trouble=trouble))
+
+    def _is_mine(self, job: int) -> bool:
+        """Whether `job` is the load that is waited for."""
+        return self.can_cancel and job == self._job
 
     def _on_worker_lost(self, _event: WorkerLost) -> None:
-        """What was loaded is being loaded again by the engine: the next Loaded is about the same bundle."""
+        """What was loaded will be loaded again by the engine, which says when. The new process is not the one
+        that was silent.
+        """
+        self.silence_changed.emit(0.0)
         if self._state.phase is ModelPhase.LOADED:
             self._set(replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0))
+
+    def _on_reloading(self, event: Reloading) -> None:
+        """Follow the engine's own load, unless one was asked for meanwhile."""
+        if self._state.bundle is not None and not self.can_cancel:
+            self._job, self._is_reload = event.job, True
+            loading = replace(self._state, phase=ModelPhase.LOADING, loaded=None, fraction=0.0, trouble=None)
+            self._set(loading)
 
     def _on_silent(self, event: WorkerSilent) -> None:
         self.silence_changed.emit(event.silent_s)

@@ -29,7 +29,9 @@ class RunSettings(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """`target` and `drafter_path` are files; `opened_files` those that were opened by hand, latest first."""
+    """`target` and `drafter_path` are files; `opened_files` those that were opened by hand, latest first.
+    `n_ctx` is the context in tokens, 0: left to the model.
+    """
 
     theme: str = "system"
     page: str = "compare"
@@ -37,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True):
     target: str = ""
     drafter_kind: DrafterKind = DrafterKind.NGRAM
     drafter_path: str = ""
+    n_ctx: int = 0
     opened_files: tuple[str, ...] = ()
     prompt: str = ""
     composer: str = ""
@@ -90,6 +93,10 @@ def write_settings(path: Path, settings: Settings) -> str:
     except OSError as error:
         _forget(scratch)
         return f"Your settings cannot be saved in {path.parent} ({_reason(error)}). Everything else works."
+    except UnicodeEncodeError:
+        # A file name that is not valid UTF-8 has half a character (a lone surrogate) in Python.
+        _forget(scratch)
+        return "Your settings cannot be saved: a file name or a text in them is not valid. Everything else works."
     return ""
 
 

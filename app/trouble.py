@@ -11,6 +11,10 @@ from engine.worker.messages import Failed
 _LOST = "WorkerDied"
 _CANCELLED = "Cancelled"
 _TOO_LARGE = "ContextTooLarge"
+_LOAD_FAILED = "LoadFailed"
+# What memory the engine foresees has no kind of its own: engine/llama/fit.py and engine/llama/context_settings.py.
+_NEEDS_MORE = "This model needs "
+_BEYOND_MODEL = "This model looks back at most "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,10 @@ class Trouble:
 
     @property
     def is_about_memory(self) -> bool:
-        """Whether "Load anyway" may help."""
-        return self.kind == _TOO_LARGE
+        """Whether "Load anyway" may help: memory was found too small by a forecast, not by trying."""
+        if self.kind == _TOO_LARGE:
+            return not self.sentence.startswith(_BEYOND_MODEL)
+        return self.kind == _LOAD_FAILED and self.sentence.startswith(_NEEDS_MORE)
 
 
 def trouble_of(source: Failed | WorkerLost | SlipstreamError) -> Trouble:

@@ -125,6 +125,7 @@ class Window(QMainWindow):
         self._tabs.idClicked.connect(self.show_page)
         self._session.state_changed.connect(self.status.show_model)
         self._session.choice_changed.connect(self._remember_choice)
+        self._session.n_ctx_changed.connect(lambda n_ctx: self._keeper.change(n_ctx=n_ctx))
         self.compare.picker.file_opened.connect(self._remember_files)
         self.chat.picker.file_opened.connect(self._remember_files)
         self._session.reload_failed.connect(self._on_reload_failed)

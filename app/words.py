@@ -5,7 +5,10 @@ from __future__ import annotations
 SPEED = (
     "Tokens per second while answering, the wait for the first one not counted. A token is a piece of a word."
 )
-FIRST_TOKEN = "Time to first token: from submitting the prompt to the first piece of the answer."
+FIRST_TOKEN = (
+    "Time to first token, on the lane's own clock: from the moment when the model starts to read the prompt to "
+    "the first piece of the answer."
+)
 PER_TOKEN = "Time per token: the mean time between two tokens after the first."
 TOKENS = "How many tokens the answer has so far."
 PASSES = "How many passes of the model the answer took after the prompt was read: the fewer, the faster."
@@ -28,9 +31,14 @@ DRAFTING = (
     "no second model), or a small model of the same vocabulary."
 )
 DRAFT_LENGTH = (
-    "How many tokens are guessed ahead before the model checks them in one pass. 0 guesses nothing."
+    "How many tokens are guessed ahead before the model checks them in one pass. 0 guesses nothing. With n-gram "
+    "it is the most: a match of m tokens that were there before gives at most m − 1 guesses."
 )
 TEMPERATURE = "0 always takes the likeliest token; higher values make the answer more varied."
 MAX_TOKENS = "The answer ends after so many tokens at the latest."
 SEED = "The same number gives the same random choices again; empty takes another one each time."
 CONTEXT = "How much of the conversation the model can see at once, in tokens."
+CONTEXT_CHOICE = (
+    "How much of the conversation the model can see at once, in tokens; more takes more memory. Auto: what the "
+    "model was made for, at most 8 192. A change loads the model again with the next run."
+)

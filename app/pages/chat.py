@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from app import words
@@ -34,6 +35,8 @@ from engine.speculation.settings import GenerationSettings
 
 MOST_TOKENS = 2048
 _FACTS_MS = 200
+_CONTEXT_FROM_PX = 720
+_LOADING_STOPPED = Trouble("There is no answer: loading the model was stopped.")
 _SPECULATION_TIP = "Guess ahead and check: the same answers, faster where the guesses are good."
 
 
@@ -131,7 +134,7 @@ class ChatPage(QWidget):
 
     @property
     def current_answer(self) -> Answer | None:
-        return self.run.turn.answer if self.run.turn is not None else None
+        return self.run.turn.newest if self.run.turn is not None else None
 
     def send(self) -> None:
         """Send what stands in the composer."""
@@ -165,8 +168,8 @@ class ChatPage(QWidget):
 
     def start_over(self) -> None:
         """Begin another conversation; what stands in the composer stays."""
-        self.run.forget()
         self.transcript.clear()
+        self.run.forget()
         self._middle.setCurrentIndex(0)
         self.composer.edit.setFocus()
 
@@ -191,6 +194,10 @@ class ChatPage(QWidget):
         self.composer.edit.setFocus()
 
     # ----------------------------------------------------------------------------------------- showing
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.picker.show_context(self.width() >= _CONTEXT_FROM_PX)
 
     def _add(self, turn: Turn) -> None:
         for earlier in self.transcript.turns:
@@ -240,6 +247,10 @@ class ChatPage(QWidget):
             if turn.answers and self._is_last_shown(view):
                 view.close_answer()
                 announce(self, f"The answer has ended. {view.facts}")
+            elif not turn.answers:
+                view.notice.tell(
+                    _LOADING_STOPPED, Remedy("Answer again", lambda: self._answer(turn)), tone="plain"
+                )
         self.answered.emit()
 
     def _is_last_shown(self, view: TurnView) -> bool:
@@ -273,7 +284,7 @@ class ChatPage(QWidget):
             self.notice.tell(
                 silence, Remedy("End and restart", self._session.service.end_worker), tone="warning"
             )
-        elif not silent_s:
+        elif not silent_s and self.notice.property("tone") == "warning":
             self.notice.hide()
 
     def _on_link(self, url: QUrl) -> None:

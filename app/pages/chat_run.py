@@ -78,7 +78,7 @@ class ChatRun(QObject):
             return
         self._turn = turn
         self._asked = (settings, speculative)
-        if self._session.is_choice_loaded:
+        if self._session.is_choice_loaded and check_memory:
             self._begin(turn)
         else:
             self._set_phase(ChatPhase.LOADING)
@@ -86,11 +86,14 @@ class ChatRun(QObject):
 
     def stop(self) -> None:
         """Stop whatever goes on; what has come so far stays."""
-        answer = self._turn.answer if self._turn is not None else None
+        turn = self._turn
+        if turn is None or self._phase is ChatPhase.IDLE:
+            return
         if self._phase is ChatPhase.LOADING:
             self._session.cancel_loading()
-        elif self._phase is not ChatPhase.IDLE and answer is not None:
-            self._session.service.cancel(answer.job)
+            self._give_up(turn)
+        elif turn.newest is not None:
+            self._session.service.cancel(turn.newest.job)
 
     def forget(self) -> None:
         """Stop, and begin another conversation."""
@@ -101,7 +104,7 @@ class ChatRun(QObject):
 
     def _begin(self, turn: Turn) -> None:
         settings, speculative = self._asked
-        prompt = conversation_prompt(self.conversation.messages(turn), self._session.state.loaded)
+        prompt = conversation_prompt(self.conversation.messages(turn))
         answer = Answer(speculative)
         answer.job = self._session.service.generate(prompt, settings, speculative=speculative)
         turn.add(answer)
@@ -118,20 +121,28 @@ class ChatRun(QObject):
         turn = self._turn
         if turn is None or self._phase not in (ChatPhase.WAITING, ChatPhase.ANSWERING):
             return None
-        answer = turn.answers[-1] if turn.answers else None
+        answer = turn.newest
         return (turn, answer) if answer is not None and answer.job == job else None
 
     def _on_model(self, state: ModelState) -> None:
         if self._phase is not ChatPhase.LOADING or self._turn is None:
             return
-        if state.phase is ModelPhase.LOADED and self._session.is_choice_loaded:
-            self._begin(self._turn)
+        if state.phase is ModelPhase.LOADED:
+            if self._session.is_choice_loaded:
+                self._begin(self._turn)
+            else:
+                self._session.load_choice()
         elif state.phase is ModelPhase.FAILED and state.trouble is not None:
             self._set_phase(ChatPhase.IDLE)
             self.troubled.emit(self._turn, state.trouble)
         elif state.phase is ModelPhase.EMPTY:
+            self._give_up(self._turn)
+
+    def _give_up(self, turn: Turn) -> None:
+        """Wait for the model no longer."""
+        if self._phase is ChatPhase.LOADING:
             self._set_phase(ChatPhase.IDLE)
-            self.ended.emit(self._turn)
+            self.ended.emit(turn)
 
     def _on_started(self, event: Started) -> None:
         if (mine := self._mine(event.job)) is not None:

@@ -25,6 +25,7 @@ from engine.worker.messages import RoundDone
 
 MARGIN_PX = 24
 _STACKED_BELOW_PX = 760
+_OPTIONS_BELOW_PX = 880
 _PLAIN_LESSON = "The model answers alone: one pass over all its weights for every single token."
 _SPECULATIVE_LESSON = (
     "Something quick guesses a few tokens ahead, and the model checks them all in one pass. "
@@ -220,8 +221,9 @@ class ComparePage(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        stacked = self.viewport().width() < _STACKED_BELOW_PX
-        direction = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
-        if self._panes.direction() != direction:
-            self._panes.setDirection(direction)
-            self._top.setDirection(direction)
+        width_px = self.viewport().width()
+        for row, least_px in ((self._panes, _STACKED_BELOW_PX), (self._top, _OPTIONS_BELOW_PX)):
+            stacked = width_px < least_px
+            direction = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
+            if row.direction() != direction:
+                row.setDirection(direction)

@@ -70,7 +70,11 @@ class CompareRun(QObject):
         return self._phase
 
     def start(self, prompt: str, settings: RunSettings, *, check_memory: bool = True) -> None:
-        """Begin a comparison; what is chosen is loaded first where it is not."""
+        """Begin a comparison; what is chosen is loaded first where it is not.
+
+        Without `check_memory` it is loaded again in any case: the second cache of a comparison may be what
+        was refused.
+        """
         if self._phase is not RunPhase.IDLE:
             return
         trouble = self._refusal(prompt, settings)
@@ -78,7 +82,7 @@ class CompareRun(QObject):
             self.troubled.emit(trouble)
             return
         self._asked = (prompt, settings)
-        if self._session.is_choice_loaded:
+        if self._session.is_choice_loaded and check_memory:
             self._begin()
         else:
             self._set_phase(RunPhase.LOADING)
@@ -88,6 +92,7 @@ class CompareRun(QObject):
         """Stop whatever goes on; what has come so far stays."""
         if self._phase is RunPhase.LOADING:
             self._session.cancel_loading()
+            self._set_phase(RunPhase.IDLE)
         elif self._phase is not RunPhase.IDLE and self.race is not None:
             self._session.service.cancel(self.race.job)
 
@@ -107,7 +112,7 @@ class CompareRun(QObject):
         loaded, bundle = self._session.state.loaded, self._session.state.bundle
         assert bundle is not None
         settings = generation_settings(run)
-        job = self._session.service.race(prompt_for(prompt, loaded), settings)
+        job = self._session.service.race(prompt_for(prompt), settings)
         self.race = RaceRecord(job, bundle, loaded, settings, prompt)
         self._set_phase(RunPhase.WAITING)
 
@@ -125,8 +130,11 @@ class CompareRun(QObject):
     def _on_model(self, state: ModelState) -> None:
         if self._phase is not RunPhase.LOADING:
             return
-        if state.phase is ModelPhase.LOADED and self._session.is_choice_loaded:
-            self._begin()
+        if state.phase is ModelPhase.LOADED:
+            if self._session.is_choice_loaded:
+                self._begin()
+            else:
+                self._session.load_choice()
         elif state.phase is ModelPhase.FAILED and state.trouble is not None:
             self._set_phase(RunPhase.IDLE)
             self.troubled.emit(state.trouble)

@@ -1,4 +1,6 @@
-"""Which model answers and who guesses ahead: two buttons with what is installed, and a way to open a file."""
+"""Which model answers, who guesses ahead, and how far the model looks back: buttons with what there is, and a
+way to open a file.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 from app import words
 from app.library import Library
 from app.session import EngineSession
+from app.widgets.context_picker import ContextPicker
 from app.widgets.parts import PickButton
 from app.widgets.run_options import field
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
@@ -39,15 +42,25 @@ class BundlePicker(QWidget):
         self._dialog: QFileDialog | None = None
         self.target = PickButton("Model", self._fill_targets)
         self.drafter = PickButton("Drafting", self._fill_drafters)
+        self.context = ContextPicker(session)
+        self._context_field = QWidget()
+        context = field("Context", self.context, words.CONTEXT_CHOICE)
+        context.setContentsMargins(0, 0, 0, 0)
+        self._context_field.setLayout(context)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(12)
         row.addLayout(field("Model", self.target, words.MODEL), 1)
         if with_drafter:
             row.addLayout(field("Who guesses ahead", self.drafter, words.DRAFTING), 1)
+        row.addWidget(self._context_field)
         session.choice_changed.connect(self._show)
         library.changed.connect(lambda _: self._show(session.choice))
         self._show(session.choice)
+
+    def show_context(self, shown: bool) -> None:
+        """Show how far the model looks back, or leave it out where there is no room."""
+        self._context_field.setVisible(shown)
 
     def open_target(self, path: str) -> None:
         """Choose the file `path` as the model."""

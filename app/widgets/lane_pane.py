@@ -161,16 +161,19 @@ class LanePane(QFrame):
         self.positions.set_counts(metrics.accepted_by_position, metrics.drafted_by_position)
         self.times.set_times(metrics.draft_s, metrics.verify_s, metrics.decode_s)
 
-    def show_difference(self, index: int, gap: float) -> None:
+    def show_difference(self, index: int, gap: float | None) -> None:
         """Mark token `index`; a click on the words scrolls to it. `gap` is the distance of the two logits
-        there.
+        there, None where it was not measured.
         """
         self.view.mark_token(index)
         self._difference.setText(f"≠ token {index + 1}")
         self._difference.setAccessibleName(f"First difference at token {index + 1}")
+        scores = (
+            "gap not measured" if gap is None else f"the scores of the two tokens differ by {gap:.3g} there"
+        )
+        ended = "" if self.view.has_text(index) else " This one ended here."
         self._difference.setToolTip(
-            f"After {count(index, 'equal token')} the answers part. The scores of the two tokens differ by "
-            f"{gap:.3g} there. {words.LOSSLESS}"
+            f"After {count(index, 'equal token')} the answers part: {scores}.{ended} {words.LOSSLESS}"
         )
         self._difference_at = index
         self._difference.show()

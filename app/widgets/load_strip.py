@@ -22,14 +22,14 @@ class LoadStrip(QFrame):
         self._since = QElapsedTimer()
         self._words = label(tone="muted")
         self._line = ProgressLine("Loading", "accent")
-        cancel = button("Cancel", tip="Stop loading")
-        cancel.clicked.connect(session.cancel_loading)
+        self.cancel = button("Cancel", tip="Stop loading")
+        self.cancel.clicked.connect(session.cancel_loading)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(12)
         row.addWidget(self._words)
         row.addWidget(self._line, 1)
-        row.addWidget(cancel)
+        row.addWidget(self.cancel)
         self._appear = QTimer(self)
         self._appear.setSingleShot(True)
         self._appear.setInterval(_MOMENT_MS)
@@ -61,5 +61,6 @@ class LoadStrip(QFrame):
         what = f"Loading {name}" if state.what == "target" else "Loading the drafter"
         elapsed = self._since.elapsed() / 1000
         since = f" · {elapsed:.0f} s" if elapsed >= 1 else ""
+        self.cancel.setVisible(self._session.can_cancel)
         self._words.setText(f"{what} · {share(state.fraction)}{since}")
         self._line.set_progress(state.fraction)

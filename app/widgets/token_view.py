@@ -87,14 +87,22 @@ class TokenView(QPlainTextEdit):
             self._recolour()
 
     def mark_token(self, index: int | None) -> None:
-        """Mark token `index` as the first that differs; None takes the mark away."""
+        """Mark token `index` as the first that differs; None takes the mark away.
+
+        A token without text, or one that this lane does not have, is where the answer ends: the character
+        before it is marked.
+        """
         self._marked = index
-        if index is None or index >= len(self._starts):
+        if index is None or not self._end:
             self.setExtraSelections([])
             return
         colours = current_colours()
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._token_cursor(index)
+        if not mark.cursor.hasSelection():
+            step = QTextCursor.MoveOperation
+            way = step.NextCharacter if mark.cursor.atStart() else step.PreviousCharacter
+            mark.cursor.movePosition(way, QTextCursor.MoveMode.KeepAnchor)
         form = QTextCharFormat()
         form.setBackground(colours.colour("warning_tint"))
         form.setForeground(colours.colour("warning"))
@@ -104,12 +112,15 @@ class TokenView(QPlainTextEdit):
         self.setExtraSelections([mark])
 
     def show_token(self, index: int) -> None:
-        """Scroll so that token `index` can be seen."""
-        if index < len(self._starts):
-            cursor = self._token_cursor(index)
-            cursor.clearSelection()
-            self.setTextCursor(cursor)
-            self.centerCursor()
+        """Scroll so that token `index`, or the end, can be seen."""
+        cursor = self._token_cursor(index)
+        cursor.clearSelection()
+        self.setTextCursor(cursor)
+        self.centerCursor()
+
+    def has_text(self, index: int) -> bool:
+        """Whether token `index` is there and shows anything."""
+        return self._token_cursor(index).hasSelection()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -118,10 +129,10 @@ class TokenView(QPlainTextEdit):
             self.mark_token(self._marked)
 
     def _token_cursor(self, index: int) -> QTextCursor:
-        end = self._starts[index + 1] if index + 1 < len(self._starts) else self._end
+        starts = (*self._starts[index : index + 2], self._end, self._end)
         cursor = QTextCursor(self.document())
-        cursor.setPosition(self._starts[index])
-        cursor.setPosition(max(end, self._starts[index]), QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(starts[0])
+        cursor.setPosition(max(starts[1], starts[0]), QTextCursor.MoveMode.KeepAnchor)
         return cursor
 
     def _placed(self, piece: str, accepted: bool) -> list[tuple[str, bool]]:

@@ -54,6 +54,7 @@ class TurnView(QWidget):
         super().__init__()
         self.turn = turn
         self._is_last = True
+        self._is_open = True
         self.notice = Notice()
         self._view = MarkdownView()
         self._waiting = label(tone="muted")
@@ -136,9 +137,10 @@ class TurnView(QWidget):
         self.notice.hide()
         self.show_waiting("")
         answer = self.answer
+        self._is_open = answer is None or not answer.ended
         if answer is not None:
             self._view.append(answer.text)
-            if answer.ended:
+            if not self._is_open:
                 self._view.close_text()
         self.show_facts()
 
@@ -148,10 +150,12 @@ class TurnView(QWidget):
         self._view.append("".join(one.text for one in rounds))
 
     def close_answer(self) -> None:
-        """The shown answer has ended."""
-        if self.answer is not None and self.answer.lane.tail:
-            self._view.append(self.answer.lane.tail)
-        self._view.close_text()
+        """The shown answer has ended; one that had ended before stays as it is."""
+        if self._is_open:
+            self._is_open = False
+            if self.answer is not None and self.answer.lane.tail:
+                self._view.append(self.answer.lane.tail)
+            self._view.close_text()
         self.show_waiting("")
         self.show_facts()
 

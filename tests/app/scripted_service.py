@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from engine.models.bundle import Bundle
-from engine.service import ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
+from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (
@@ -54,6 +54,8 @@ class Script:
     lost_after_rounds: int | None = None
     silent_after_rounds: int | None = None
     difference_at: int | None = None
+    has_chat_template: bool = True
+    logit_gap: float | None = 0.0031
 
 
 def pieces_of(text: str) -> list[str]:
@@ -96,22 +98,22 @@ def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool
         )
 
 
-def loaded_event(job: int, bundle: Bundle) -> Loaded:
-    target = LoadedModel(
-        bundle.target, "SmolLM2 135M Instruct", "llama", 134_515_008, 49_152, 30, 0, 8192, 91_000_000, True
-    )
+def loaded_event(job: int, bundle: Bundle, *, n_ctx: int = 8192, has_chat_template: bool = True) -> Loaded:
+    name, sizes = "SmolLM2 135M Instruct", (134_515_008, 49_152, 30, 0, 8192, 91_000_000)
+    target = LoadedModel(bundle.target, name, "llama", *sizes, has_chat_template)
     cpu = Device("CPU", "AMD EPYC 9654", "cpu", 12 * 2**30, 16 * 2**30)
-    return Loaded(job, target, None, 8192, 2, False, (cpu,), {"CPU": 310 * 2**20}, 0.4)
+    return Loaded(job, target, None, n_ctx, 2, False, (cpu,), {"CPU": 310 * 2**20}, 0.4)
 
 
 @dataclass
 class ScriptedService:
-    """Implements engine.service.EngineService. `calls` is what the window asked for."""
+    """Implements engine.service.EngineService. `calls` is what the window asked for; `deaf` hears no cancel."""
 
     script: Script = field(default_factory=Script)
     calls: list[tuple[str, object]] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
     reload_failure: Failed | None = None
+    deaf: bool = False
 
     def __post_init__(self) -> None:
         self._jobs = count(1)
@@ -120,7 +122,7 @@ class ScriptedService:
         self._on_event: Callable[[ServiceEvent], None] = lambda _: None
         self._stopping = threading.Event()
         self._turn = threading.Lock()
-        self._bundle: Bundle | None = None
+        self._loaded: tuple[Bundle, LoadSettings] | None = None
         self.ended = threading.Event()
 
     def start(self, on_event: Callable[[ServiceEvent], None]) -> None:
@@ -132,7 +134,7 @@ class ScriptedService:
         self._on_event(event)
 
     def load(self, bundle: Bundle, settings: LoadSettings) -> int:
-        return self._spawn("load", (bundle, settings), lambda job: self._load(job, bundle))
+        return self._spawn("load", (bundle, settings), lambda job: self._load(job, bundle, settings))
 
     def unload(self) -> int:
         return next(self._jobs)
@@ -152,7 +154,8 @@ class ScriptedService:
 
     def cancel(self, job: int) -> None:
         self.calls.append(("cancel", job))
-        self._cancelled.add(job)
+        if not self.deaf:
+            self._cancelled.add(job)
 
     def end_worker(self) -> None:
         self.calls.append(("end_worker", None))
@@ -182,7 +185,7 @@ class ScriptedService:
         if seconds > 0:
             self._stopping.wait(seconds / self.script.speed)
 
-    def _load(self, job: int, bundle: Bundle) -> None:
+    def _load(self, job: int, bundle: Bundle, settings: LoadSettings) -> None:
         steps = 20
         for i in range(steps):
             if job in self._cancelled or self._stopping.is_set():
@@ -194,8 +197,9 @@ class ScriptedService:
             failure = self.script.load_failure
             self.tell(Failed(job, failure.kind, failure.sentence, failure.remedy, failure.detail))
             return
-        self._bundle = bundle
-        self.tell(loaded_event(job, bundle))
+        self._loaded = bundle, settings
+        has_template = self.script.has_chat_template
+        self.tell(loaded_event(job, bundle, n_ctx=settings.n_ctx or 8192, has_chat_template=has_template))
 
     def _run(self, job: int, lanes: dict[int, Iterator[Round]]) -> None:
         if self.script.failure is not None:
@@ -227,7 +231,7 @@ class ScriptedService:
 
     def _difference(self) -> FirstDifference | None:
         at = self.script.difference_at
-        return None if at is None else FirstDifference(at, 11, 12, 0.0031, 0.0002)
+        return None if at is None else FirstDifference(at, 11, 12, self.script.logit_gap, 0.0002)
 
     def _lose(self, job: int) -> None:
         """Die as a killed worker does: the job fails, the engine says so, and loads again what was loaded."""
@@ -240,10 +244,12 @@ class ScriptedService:
         self.tell(WorkerLost(job, *what))
         self.script = replace(self.script, lost_after_rounds=None)
         self.tell(Ready(4243, "0.3.36"))
-        if self.reload_failure is not None:
-            self.tell(self.reload_failure)
-        elif self._bundle is not None:
-            self.tell(loaded_event(0, self._bundle))
+        if self._loaded is None:
+            return
+        reload_job = next(self._jobs)
+        self.tell(Reloading(reload_job))
+        self.script = replace(self.script, load_failure=self.reload_failure)
+        self._load(reload_job, *self._loaded)
 
     def _fall_silent(self, job: int) -> bool:
         """Say nothing until the window ends the worker; returns whether the job goes on."""

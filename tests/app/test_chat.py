@@ -14,9 +14,9 @@ from app.pages.chat_run import ChatPhase
 from app.truth import TruthLight, truth_light, truth_words
 from engine.chat.messages import Role
 from engine.measure.metrics import measure
-from engine.speculation.round import Round
+from engine.speculation.round import FinishReason, Round
 from engine.worker.messages import Failed
-from tests.app.conftest import OpenApp
+from tests.app.conftest import BUNDLES, OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=20.0)
@@ -57,6 +57,15 @@ def test_the_model_is_told_the_whole_conversation(qtbot: QtBot, open_app: OpenAp
     assert said == [(Role.USER, "One?"), (Role.ASSISTANT, "A short answer."), (Role.USER, "Two?")]
 
 
+def test_a_model_without_a_template_is_told_the_same_messages(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, text="A short answer.", has_chat_template=False))
+    ask(qtbot, opened.window.chat, "One?")
+    ask(qtbot, opened.window.chat, "Two?")
+    prompt = opened.service.prompts[-1]
+    assert [message.text for message in prompt.messages] == ["One?", "A short answer.", "Two?"]
+    assert prompt.raw == ""
+
+
 def test_answering_again_keeps_the_earlier_answer(qtbot: QtBot, open_app: OpenApp) -> None:
     opened = open_app(replace(FAST, text="The first answer."))
     page = opened.window.chat
@@ -88,6 +97,56 @@ def test_stop_keeps_what_has_come(qtbot: QtBot, open_app: OpenApp) -> None:
     assert "stopped" in view.facts
     assert view.answer is not None
     assert FAST.text.startswith(view.answer.text)
+
+
+def test_stop_reaches_the_answer_being_written_while_an_earlier_one_is_read(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, text="The first answer."))
+    page = opened.window.chat
+    ask(qtbot, page, "Well?")
+    opened.service.script = replace(FAST, speed=1.0)
+    page.regenerate()
+    qtbot.waitUntil(lambda: page.run.phase is ChatPhase.ANSWERING, timeout=10_000)
+    (view,) = page.transcript.turns
+    view._earlier.click()
+    page.stop()
+    finish(qtbot, page)
+    newest = view.turn.answers[-1]
+    assert ("cancel", newest.job) in opened.service.calls
+    assert page.current_answer is newest
+    assert newest.lane.reason is FinishReason.CANCELLED
+
+
+def test_a_question_whose_load_was_stopped_can_be_answered_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(replace(FAST, load_s=2.0)).window.chat
+    page.composer.edit.setPlainText("Are you there?")
+    page.send()
+    page.stop()
+    assert page.run.phase is ChatPhase.IDLE
+    (view,) = page.transcript.turns
+    assert view.waiting == ""
+    (again,) = view.notice.buttons
+    assert again.accessibleName() == "Answer again"
+    again.click()
+    finish(qtbot, page)
+    assert view.answer is not None
+    assert view.answer.text == FAST.text
+    assert view.notice.isHidden()
+
+
+def test_another_model_chosen_while_one_loads_is_the_one_that_answers(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, load_s=6.0))
+    page = opened.window.chat
+    page.composer.edit.setPlainText("Who are you?")
+    page.send()
+    page.picker._session.choose(BUNDLES[1])
+    finish(qtbot, page)
+    loads = [what for name, what in opened.service.calls if name == "load"]
+    assert [what[0] for what in loads if isinstance(what, tuple)] == list(BUNDLES)
+    assert page.transcript.turns[0].turn.answers[0].text == FAST.text
 
 
 def test_a_worker_that_dies_leaves_the_partial_answer_and_a_button(qtbot: QtBot, open_app: OpenApp) -> None:

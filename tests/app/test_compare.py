@@ -14,9 +14,11 @@ from pytestqt.qtbot import QtBot
 from app import format as fmt
 from app.pages.compare import ComparePage
 from app.pages.compare_run import RunPhase
+from app.session import ModelPhase
 from engine.measure.metrics import measure
+from engine.service import WorkerLost
 from engine.worker.messages import Failed, LoadSettings
-from tests.app.conftest import OpenApp
+from tests.app.conftest import BUNDLES, OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=20.0)
@@ -90,6 +92,20 @@ def test_the_first_different_token_is_marked_in_both_panes(qtbot: QtBot, open_ap
     assert "same text up to token 13" in page.verdict.detail
 
 
+def test_a_difference_whose_gap_was_not_measured_is_marked_all_the_same(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    page = open_app(replace(FAST, difference_at=12, logit_gap=None)).window.compare
+    run(qtbot, page)
+    for pane in (page.plain, page.speculative):
+        assert len(pane.view.extraSelections()) == 1
+        assert "gap not measured" in pane._difference.toolTip()
+    page.copy_result("markdown")
+    assert "part at token 13 (gap not measured)" in QApplication.clipboard().text()
+    page.copy_result("json")
+    assert json.loads(QApplication.clipboard().text())["first_difference"]["logit_gap"] is None
+
+
 def test_loading_shows_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open_app: OpenApp) -> None:
     page = open_app(replace(FAST, load_s=200.0)).window.compare
     page.start()
@@ -99,6 +115,43 @@ def test_loading_shows_how_far_it_is_and_can_be_cancelled(qtbot: QtBot, open_app
     finish(qtbot, page)
     assert page.loading.isHidden()
     assert page.notice.isHidden()
+
+
+def test_another_model_chosen_while_one_loads_is_the_one_that_races(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, load_s=6.0))
+    page = opened.window.compare
+    page.start()
+    qtbot.waitUntil(lambda: page.run.phase is RunPhase.LOADING, timeout=5000)
+    page.picker._session.choose(BUNDLES[1])
+    finish(qtbot, page)
+    assert page.run.race is not None
+    assert page.run.race.bundle == BUNDLES[1]
+    assert page.plain.view.toPlainText() == FAST.text
+    assert page.loading.isHidden()
+
+
+def test_stop_while_loading_frees_the_page_at_once_and_nothing_races_later(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, load_s=2.0))
+    opened.service.deaf = True
+    page = opened.window.compare
+    page.start()
+    with qtbot.waitSignal(page.picker._session.bridge.loaded, timeout=5000):
+        page.stop()
+        assert page.run.phase is RunPhase.IDLE
+    assert page.run.phase is RunPhase.IDLE
+    assert page.picker._session.state.phase is ModelPhase.EMPTY
+    assert [name for name, _ in opened.service.calls] == ["load", "cancel"]
+
+
+def test_run_right_after_stop_loads_anew(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(replace(FAST, load_s=2.0)).window.compare
+    page.start()
+    page.stop()
+    page.start()
+    finish(qtbot, page)
+    assert page.plain.view.toPlainText() == FAST.text
 
 
 def test_a_bundle_that_does_not_load_says_why_and_what_to_do(qtbot: QtBot, open_app: OpenApp) -> None:
@@ -126,6 +179,43 @@ def test_a_context_that_does_not_fit_can_be_loaded_anyway(qtbot: QtBot, open_app
         LoadSettings(check_memory=False),
     ]
     assert page.plain.view.toPlainText() == FAST.text
+
+
+def test_a_second_cache_that_does_not_fit_is_loaded_anyway_by_loading_again(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    failure = Failed(0, "ContextTooLarge", "A comparison needs a second cache of 9.0 GiB on CPU; …", "Close…")
+    opened = open_app(replace(FAST, failure=failure))
+    page = opened.window.compare
+    run(qtbot, page)
+    opened.service.script = FAST
+    page.notice.buttons[0].click()
+    finish(qtbot, page)
+    loads = [what[1] for name, what in opened.service.calls if name == "load" and isinstance(what, tuple)]
+    assert loads == [LoadSettings(), LoadSettings(check_memory=False)]
+    assert [name for name, _ in opened.service.calls] == ["load", "race", "load", "race"]
+    assert page.notice.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "verb"),
+    [
+        (
+            "ContextTooLarge",
+            "This context of 8,192 tokens needs 9.0 GiB, 2.0 GiB are free for it.",
+            "Load anyway",
+        ),
+        ("ContextTooLarge", "This model looks back at most 512 tokens; a context of 2,048 was…", "Try again"),
+        ("LoadFailed", "This model needs 90.0 GiB, 2.0 GiB are free for it.", "Load anyway"),
+        ("LoadFailed", "llama.cpp could not load the model.", "Try again"),
+    ],
+)
+def test_load_anyway_is_offered_only_where_it_helps(
+    qtbot: QtBot, open_app: OpenApp, kind: str, sentence: str, verb: str
+) -> None:
+    page = open_app(replace(FAST, load_failure=Failed(0, kind, sentence, ""))).window.compare
+    run(qtbot, page)
+    assert [button.accessibleName() for button in page.notice.buttons] == [verb]
 
 
 def test_a_prompt_that_is_refused_says_so_where_the_person_is(qtbot: QtBot, open_app: OpenApp) -> None:
@@ -161,6 +251,33 @@ def test_a_bundle_that_cannot_be_loaded_again_is_said_in_words(qtbot: QtBot, ope
     assert opened.window.compare.loading.isHidden()
 
 
+def test_loading_again_after_a_lost_process_can_be_cancelled(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(replace(FAST, lost_after_rounds=20))
+    page = opened.window.compare
+    page.start()
+    qtbot.waitUntil(lambda: page.run.phase is RunPhase.WAITING, timeout=5000)
+    opened.service.script = replace(opened.service.script, load_s=200.0)
+    qtbot.waitUntil(page.loading.cancel.isVisible, timeout=10_000)
+    page.loading.cancel.click()
+    assert page.loading.isHidden()
+    assert opened.window.notice.isHidden()
+    (cancelled,) = (what for name, what in opened.service.calls if name == "cancel")
+    assert cancelled not in (0, page.run.race and page.run.race.job)
+
+
+def test_another_jobs_failure_is_not_taken_for_that_of_loading_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = open_app(FAST)
+    run(qtbot, opened.window.compare)
+    session = opened.window.compare.picker._session
+    opened.service.tell(WorkerLost(0, "The model's process ended.", "", ""))
+    opened.service.tell(Failed(99, "DecodeFailed", "Something else failed.", ""))
+    qtbot.waitUntil(lambda: session.state.phase is ModelPhase.LOADING, timeout=5000)
+    qtbot.wait(50)
+    assert session.state.phase is ModelPhase.LOADING
+    assert not session.can_cancel
+    assert opened.window.notice.isHidden()
+
+
 def test_a_worker_that_hangs_is_offered_for_ending(qtbot: QtBot, open_app: OpenApp) -> None:
     opened = open_app(replace(FAST, silent_after_rounds=20))
     page = opened.window.compare
@@ -172,6 +289,21 @@ def test_a_worker_that_hangs_is_offered_for_ending(qtbot: QtBot, open_app: OpenA
     finish(qtbot, page)
     assert ("end_worker", None) in opened.service.calls
     assert page.plain.view.n_tokens > 2
+
+
+def test_a_silent_worker_that_dies_by_itself_takes_the_offer_to_end_it_along(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(replace(FAST, silent_after_rounds=20))
+    page, chat = opened.window.compare, opened.window.chat
+    chat.composer.edit.setPlainText("Hello")
+    chat.send()
+    qtbot.waitUntil(lambda: chat.notice.isVisibleTo(chat), timeout=10_000)
+    opened.service.ended.set()
+    qtbot.waitUntil(lambda: chat.run.phase == "idle", timeout=10_000)
+    qtbot.waitUntil(lambda: not chat.notice.isVisibleTo(chat), timeout=5000)
+    assert not page.notice.isVisibleTo(page)
+    assert "signal 9" in chat.transcript.turns[0].notice.sentence
 
 
 @pytest.mark.parametrize("prompt", ["", "   \n "])

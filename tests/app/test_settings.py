@@ -55,6 +55,15 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_costs_nothing_else(
     assert keeper.settings.prompt == "second"
 
 
+def test_a_file_name_that_is_not_text_leaves_the_old_file_whole(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    write_settings(path, Settings(prompt="old"))
+    sentence = write_settings(path, Settings(target="/models/\udcff.gguf"))
+    assert "file name or a text in them is not valid" in sentence
+    assert read_settings(path).settings.prompt == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["settings.json"]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_disk_leaves_the_old_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"

@@ -63,6 +63,24 @@ def test_the_first_different_token_is_marked(view: TokenView) -> None:
     assert view.extraSelections() == []
 
 
+@pytest.mark.parametrize("pieces", [("Hello", ""), ("Hello",), ("", "o")])
+def test_a_difference_without_text_is_marked_where_the_answer_ends(
+    view: TokenView, pieces: tuple[str, ...]
+) -> None:
+    view.append_rounds([Round(tuple(range(len(pieces))), pieces)])
+    index = pieces.index("") if "" in pieces else 1
+    view.mark_token(index)
+    assert [mark.cursor.selectedText() for mark in view.extraSelections()] == ["o"]
+    assert not view.has_text(index)
+    view.show_token(index)
+
+
+def test_nothing_can_be_marked_in_an_empty_answer(view: TokenView) -> None:
+    view.append_rounds([Round((1,), ("",))])
+    view.mark_token(0)
+    assert view.extraSelections() == []
+
+
 def test_a_selection_stays_while_text_comes(view: TokenView) -> None:
     view.append_rounds([Round((1, 2), ("select me", " not me"))])
     cursor = view.textCursor()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,24 +14,26 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QLabel, QMenu, QSlider, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.main import Reporter
 from app.settings import read_settings, settings_path
 from app.theme import ThemeChoice
 from app.window import Window
+from engine.worker.messages import LoadSettings
 from tests.app.conftest import OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=40.0)
+LEAVES = (QLabel, QAbstractButton, QAbstractSpinBox, QSlider)
 SIZES = [(1280, 800), (1000, 650), (700, 560)]
 
 
 def leaves(widget: QWidget) -> Iterator[QWidget]:
-    """Yield the visible labels and buttons inside `widget`."""
+    """Yield the visible labels, buttons, boxes of numbers and sliders inside `widget`."""
     for child in widget.findChildren(QWidget):
-        if child.isVisible() and isinstance(child, QLabel | QAbstractButton):
+        if child.isVisible() and isinstance(child, LEAVES):
             yield child
 
 
@@ -43,6 +47,9 @@ def cut(widget: QWidget) -> bool:
         needed = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
         width = 0 if widget.wordWrap() else widget.sizeHint().width()
         return bool(widget.text()) and (widget.height() < needed - 1 or widget.width() < width - 1)
+    if isinstance(widget, QAbstractSpinBox):
+        edit, metrics = widget.lineEdit(), widget.fontMetrics()
+        return edit.height() < metrics.height() or edit.width() < metrics.horizontalAdvance(widget.text())
     return widget.height() < widget.minimumSizeHint().height() - 1
 
 
@@ -61,6 +68,7 @@ def test_nothing_is_cut_and_nothing_overlaps(
     window = open_app(replace(FAST, difference_at=9)).window
     window.resize(*size)
     window.choose_theme(theme)
+    assert window.devicePixelRatioF() == float(os.environ.get("QT_SCALE_FACTOR", "1"))
     for index in (1, 0):
         window.show_page(index)
         if index == 1:
@@ -82,6 +90,16 @@ def test_nothing_is_cut_and_nothing_overlaps(
         assert [
             w for w in shown if not window.rect().adjusted(0, 0, 1, 4000).contains(rect_in(w, window))
         ] == []
+
+
+def test_nothing_is_cut_at_twice_the_scale() -> None:
+    """Qt reads the scale once, when it starts: the test above in a process of its own."""
+    env = {**os.environ, "QT_SCALE_FACTOR": "2", "QT_QPA_PLATFORM": "offscreen"}
+    which = f"{Path(__file__)}::{test_nothing_is_cut_and_nothing_overlaps.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", which, "-k", "1280x800"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1000, 650)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -169,6 +187,36 @@ def test_what_was_typed_and_chosen_survives_a_restart(qtbot: QtBot, open_app: Op
     second.choose_theme(ThemeChoice.LIGHT)
 
 
+def test_another_context_is_loaded_with_the_next_run_shared_by_both_pages_and_kept(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    opened = open_app(FAST)
+    window = opened.window
+    window.compare.start()
+    finish(qtbot, window)
+    window.chat.picker.context._session.choose_n_ctx(2048)
+    assert window.compare.picker.context.chosen == window.chat.picker.context.chosen == "2 048"
+    window.compare.start()
+    finish(qtbot, window)
+    window.compare.start()
+    finish(qtbot, window)
+    loads = [what[1] for name, what in opened.service.calls if name == "load" and isinstance(what, tuple)]
+    assert loads == [LoadSettings(), LoadSettings(n_ctx=2048)]
+    assert any(text.endswith("of 2 048 tokens") for text in window.status.texts)
+    window.close()
+    assert open_app(FAST).window.compare.picker.context.chosen == "2 048"
+
+
+def test_the_contexts_on_offer_are_one_click_away(open_app: OpenApp) -> None:
+    picker = open_app(FAST).window.compare.picker.context
+    menu = QMenu()
+    picker._fill_sizes(menu)
+    assert [one.text() for one in menu.actions()] == ["Auto", "2 048", "4 096", "8 192", "16 384", "32 768"]
+    assert [one.text() for one in menu.actions() if one.isChecked()] == ["Auto"]
+    menu.actions()[2].trigger()
+    assert picker.chosen == "4 096"
+
+
 def test_a_model_file_dropped_on_the_window_is_chosen(
     qtbot: QtBot, open_app: OpenApp, tmp_path: Path
 ) -> None:
@@ -200,6 +248,25 @@ def test_damaged_settings_are_said_in_words(open_app: OpenApp, config_dir: Path)
     window = open_app(FAST).window
     assert "damaged" in window.notice.sentence
     assert window.notice.isVisible()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not read-only there in this way")
+def test_a_settings_folder_that_is_read_only_is_said_in_the_window(
+    qtbot: QtBot, open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "read-only"
+    folder.mkdir(mode=0o500)
+    if os.access(folder, os.W_OK):
+        # The superuser writes everywhere but here.
+        folder = Path("/proc/read-only")
+    monkeypatch.setenv("SLIPSTREAM_CONFIG_DIR", str(folder))
+    window = open_app(FAST).window
+    window.compare.prompt.edit.setPlainText("Will this be kept?")
+    qtbot.waitUntil(window.notice.isVisible, timeout=5000)
+    assert window.notice.sentence.startswith(f"Your settings cannot be saved in {folder} (")
+    window.compare.start()
+    finish(qtbot, window)
+    assert window.compare.plain.view.toPlainText() == FAST.text
 
 
 def test_no_reference_to_none_is_lost_by_calls_that_return_nothing(open_app: OpenApp) -> None:
