@@ -57,14 +57,16 @@ class RaceRecord:
         self.lanes[event.lane].finish(event.reason, event.tail)
 
     def verdict(self) -> Verdict:
-        """Return who leads, or who won once the race has ended."""
-        return verdict(self.plain.metrics, self.speculative.metrics, is_final=self.ended)
+        """Return who leads, or who won once both lanes have come to their end; a race cut off has no winner."""
+        return verdict(self.plain.metrics, self.speculative.metrics, is_final=self.ended and self.is_whole)
 
     def fraction(self, lane: Lane) -> float:
         """Return how far `lane` is: of the most tokens, or of what the other lane needed in all."""
         finished = [other.metrics.n_tokens for other in self.lanes if other.is_finished]
         whole = max(finished) if finished else self.settings.max_tokens
-        return 1.0 if lane.is_finished else lane.metrics.n_tokens / max(whole, lane.metrics.n_tokens, 1)
+        if lane.reason in (FinishReason.STOP, FinishReason.LENGTH):
+            return 1.0
+        return lane.metrics.n_tokens / max(whole, lane.metrics.n_tokens, 1)
 
     @property
     def is_whole(self) -> bool:
@@ -79,7 +81,9 @@ class RaceRecord:
         elif self.speculative.metrics.rounds:
             parts.append("nothing was drafted" if self.ended else "nothing drafted so far")
         if self.ended and not self.is_whole:
-            parts.append("stopped before the end")
+            parts.append(
+                f"cut off after {self.plain.metrics.n_tokens} and {self.speculative.metrics.n_tokens} tokens"
+            )
         elif self.ended:
             parts.append(self._sameness())
             parts.append("each lane had the whole computer to itself")

@@ -18,6 +18,7 @@ from engine.measure.report import (
 )
 from engine.measure.verdict import verdict
 from engine.models.bundle import Bundle
+from engine.speculation.round import FinishReason
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import FirstDifference, Loaded
 
@@ -68,7 +69,7 @@ def markdown_card(result: RaceResult) -> str:
         ("Draft / check time", "", f"{duration(other.draft_s)} / {duration(other.verify_s)}"),
     )
     lines = [
-        f"**{verdict(plain, other, is_final=True).sentence}**",
+        f"**{_headline(result)}**",
         "",
         "| | without speculation | with speculation |",
         "|---|---:|---:|",
@@ -77,6 +78,13 @@ def markdown_card(result: RaceResult) -> str:
         *_circumstances(result),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _headline(result: RaceResult) -> str:
+    lanes = (result.plain, result.speculative)
+    is_whole = all(lane.reason in (FinishReason.STOP, FinishReason.LENGTH) for lane in lanes)
+    sentence = verdict(*(lane.metrics for lane in lanes), is_final=is_whole).sentence
+    return sentence if is_whole else f"Cut off. {sentence}"
 
 
 def _circumstances(result: RaceResult) -> list[str]:

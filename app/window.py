@@ -30,13 +30,14 @@ from app.library import Library
 from app.pages.chat import ChatPage
 from app.pages.compare import ComparePage
 from app.prompts import ready_prompts
-from app.session import EngineSession
+from app.session import EngineSession, ModelPhase, ModelState
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.trouble import Trouble
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import IconButton
 from app.widgets.shortcut_list import show_shortcuts
+from app.widgets.silence_notice import SilenceNotice
 from app.widgets.status_bar import StatusBar
 
 RAIL_PX = 56
@@ -67,6 +68,8 @@ class Window(QMainWindow):
         self.pages = QStackedWidget()
         self.status = StatusBar()
         self.notice = Notice()
+        self.silence = SilenceNotice(session)
+        self._told_of_reload = False
         self.setCentralWidget(self._body())
         self._connect()
         self._add_shortcuts()
@@ -81,6 +84,8 @@ class Window(QMainWindow):
         top.setSpacing(0)
         holder = QVBoxLayout()
         holder.setContentsMargins(24, 12, 24, 0)
+        holder.setSpacing(8)
+        holder.addWidget(self.silence)
         holder.addWidget(self.notice)
         self._notice_room = holder
         top.addLayout(holder)
@@ -123,7 +128,7 @@ class Window(QMainWindow):
 
     def _connect(self) -> None:
         self._tabs.idClicked.connect(self.show_page)
-        self._session.state_changed.connect(self.status.show_model)
+        self._session.state_changed.connect(self._on_model)
         self._session.choice_changed.connect(self._remember_choice)
         self._session.n_ctx_changed.connect(lambda n_ctx: self._keeper.change(n_ctx=n_ctx))
         self.compare.picker.file_opened.connect(self._remember_files)
@@ -133,6 +138,7 @@ class Window(QMainWindow):
         self.compare.run.advanced.connect(lambda _: self._show_race())
         self.chat.answered.connect(self._show_answer)
         self.notice.installEventFilter(self)
+        self.silence.installEventFilter(self)
 
     def _add_shortcuts(self) -> None:
         keys: tuple[tuple[str, Callable[[], None]], ...] = (
@@ -178,7 +184,16 @@ class Window(QMainWindow):
         """Say something that concerns the whole window."""
         self.notice.tell(Trouble(sentence, remedy, detail), tone="warning")
 
+    def _on_model(self, state: ModelState) -> None:
+        self.status.show_model(state)
+        if state.phase is not ModelPhase.LOADED:
+            self.status.hide_truth()
+        elif self._told_of_reload:
+            self._told_of_reload = False
+            self.notice.hide()
+
     def _on_reload_failed(self, trouble: Trouble) -> None:
+        self._told_of_reload = True
         self.notice.tell(trouble, Remedy("Load again", self._session.load_choice))
 
     def show_shortcuts(self) -> None:
@@ -248,13 +263,13 @@ class Window(QMainWindow):
     # ------------------------------------------------------------------------------------------ events
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        if watched is self.notice and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+        if watched in (self.notice, self.silence) and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
             self._fit_notice_room()
         return False
 
     def _fit_notice_room(self) -> None:
         """Give the notice its margins only while it is there."""
-        shown = not self.notice.isHidden()
+        shown = not (self.notice.isHidden() and self.silence.isHidden())
         self._notice_room.setContentsMargins(*((24, 12, 24, 0) if shown else (0, 0, 0, 0)))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -128,7 +128,6 @@ class ChatPage(QWidget):
         self.run.advanced.connect(self._on_advanced)
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
-        self._session.silence_changed.connect(self._on_silence)
 
     # ------------------------------------------------------------------------------------------- doing
 
@@ -139,9 +138,9 @@ class ChatPage(QWidget):
     def send(self) -> None:
         """Send what stands in the composer."""
         text = self.composer.text.strip()
-        self.notice.hide()
         if not text or self.run.phase is not ChatPhase.IDLE:
             return
+        self.notice.hide()
         if self._session.choice is None:
             nothing = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
             self.notice.tell(nothing, Remedy("Choose a model", self.picker.target.click), tone="plain")
@@ -274,18 +273,6 @@ class ChatPage(QWidget):
         else:
             remedy = Remedy("Answer again", lambda: self._answer(turn))
         view.notice.tell(trouble, remedy)
-
-    def _on_silence(self, silent_s: float) -> None:
-        if silent_s and self.run.phase is not ChatPhase.IDLE:
-            silence = Trouble(
-                f"The model's process has not answered for {silent_s:.0f} seconds.",
-                "You can wait, or end it and start it again. The text so far stays.",
-            )
-            self.notice.tell(
-                silence, Remedy("End and restart", self._session.service.end_worker), tone="warning"
-            )
-        elif not silent_s and self.notice.property("tone") == "warning":
-            self.notice.hide()
 
     def _on_link(self, url: QUrl) -> None:
         ask_about_link(self, url)

@@ -100,12 +100,13 @@ class ComparePage(QScrollArea):
         self.run.lane_ended.connect(self._on_lane_ended)
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
-        self._session.silence_changed.connect(self._on_silence)
 
     # ------------------------------------------------------------------------------------------- doing
 
     def start(self, *, check_memory: bool = True) -> None:
         """Run the prompt in both lanes; what stands in the panes makes room."""
+        if self.run.phase is not RunPhase.IDLE:
+            return
         self.notice.hide()
         self.run.start(self.prompt.text, self.options.settings, check_memory=check_memory)
 
@@ -175,7 +176,7 @@ class ComparePage(QScrollArea):
         race = self.run.race
         if race is not None:
             lane = race.lanes[index]
-            self._lanes()[index].show_progress(1.0)
+            self._lanes()[index].show_progress(race.fraction(lane))
             self._lanes()[index].show_finished(lane.reason, lane.tail)
 
     def _on_ended(self) -> None:
@@ -203,18 +204,6 @@ class ComparePage(QScrollArea):
             for pane in self._lanes():
                 pane.start_over()
             self.verdict.start_over()
-
-    def _on_silence(self, silent_s: float) -> None:
-        if silent_s and self.run.phase is not RunPhase.IDLE:
-            silence = Trouble(
-                f"The model's process has not answered for {silent_s:.0f} seconds.",
-                "You can wait, or end it and start it again. The text so far stays.",
-            )
-            self.notice.tell(
-                silence, Remedy("End and restart", self._session.service.end_worker), tone="warning"
-            )
-        elif not silent_s and self.notice.property("tone") == "warning":
-            self.notice.hide()
 
     def _lanes(self) -> tuple[LanePane, LanePane]:
         return self.plain, self.speculative

@@ -110,6 +110,11 @@ class StatusBar(QWidget):
         text = f"{n_used:,} of {n_ctx:,} tokens".replace(",", " ")
         self._say(self._context, text, "Context", words.CONTEXT)
 
+    def hide_truth(self) -> None:
+        """Forget what speculation did: it was another model's answer, or a process that is gone."""
+        self._dot.hide()
+        self._truth.hide()
+
     def show_truth(self, metrics: Metrics, *, speculative: bool) -> None:
         said = truth_words(metrics, speculative=speculative)
         self._dot.show_light(truth_light(metrics, speculative=speculative), said)

@@ -25,7 +25,12 @@ def test_without_a_display_a_sentence_names_the_commands() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "QT_QPA_PLATFORM"}
     environment |= {"DISPLAY": ":64123", "WAYLAND_DISPLAY": ""}
     result = subprocess.run(
-        [sys.executable, "-m", "app.entry"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "app.entry"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 1
     assert "slipstream compare" in result.stderr

@@ -88,7 +88,7 @@ def test_nothing_is_cut_and_nothing_overlaps(
         ]
         assert overlapping == []
         assert [
-            w for w in shown if not window.rect().adjusted(0, 0, 1, 4000).contains(rect_in(w, window))
+            w for w in shown if not window.rect().adjusted(0, -4000, 1, 4000).contains(rect_in(w, window))
         ] == []
 
 
