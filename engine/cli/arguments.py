@@ -19,6 +19,7 @@ from engine.version import slipstream_version
 from engine.worker.messages import LoadSettings
 
 DEFAULT_CLI_MAX_TOKENS = 128
+_MIN_CONTEXT = 64
 _MAX_CONTEXT = 2**31 - 1
 _MAX_THREADS = 1024
 
@@ -125,8 +126,10 @@ def _check_text(given: argparse.Namespace) -> None:
 def _check_load(given: argparse.Namespace) -> None:
     if given.target == "":
         raise BadOption("The target must be the path of a GGUF file.")
-    if not 0 <= given.context <= _MAX_CONTEXT:
-        raise BadOption(f"The context must be between 1 and {_MAX_CONTEXT} tokens, or 0 for the model's own.")
+    if given.context and not _MIN_CONTEXT <= given.context <= _MAX_CONTEXT:
+        raise BadOption(
+            f"The context must be between {_MIN_CONTEXT} and {_MAX_CONTEXT} tokens, or 0 for the model's own."
+        )
     if not 0 <= given.threads <= _MAX_THREADS:
         raise BadOption(f"The number of threads must be between 1 and {_MAX_THREADS}, or 0 to choose for me.")
     if not -1 <= given.gpu_layers <= _MAX_CONTEXT:

@@ -94,11 +94,12 @@ def run_report(
 ) -> RunReport:
     """Return the report of a race (two lanes, the plain one first) or of a single lane."""
     speeds = [lane.tokens_per_s for lane in lanes]
+    is_whole = all(lane.finish_reason is not FinishReason.CANCELLED for lane in lanes)
     return RunReport(
         target=target,
         drafter=drafter,
         prompt_tokens=prompt_tokens,
-        speedup=speedup(speeds[0], speeds[1]) if len(speeds) == 2 else None,
+        speedup=speedup(speeds[0], speeds[1]) if len(speeds) == 2 and is_whole else None,
         first_difference=first_difference,
         lanes=tuple(lanes),
     )

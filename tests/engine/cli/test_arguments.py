@@ -21,6 +21,7 @@ from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, Draft
         ("--max-tokens", "0"),
         ("--seed", "-1"),
         ("--context", "-5"),
+        ("--context", "8"),
         ("--threads", "-1"),
         ("--gpu-layers", "-2"),
         ("--repeat-penalty", "0"),

@@ -11,6 +11,7 @@ from engine.measure.report import (
     run_report,
 )
 from engine.speculation.ngram import NgramDrafter
+from engine.speculation.round import FinishReason, Round
 from tests.engine.speculation.helpers import answer, text_of
 from tests.numpy_models import NumpyModel, markov_table
 
@@ -77,3 +78,12 @@ def test_lane_that_did_not_finish_was_cancelled() -> None:
     assert report.finish_reason == "cancelled"
     assert report.text.endswith("…")
     assert lane_report(BASELINE, []).ttft_s is None
+
+
+def test_a_race_that_was_cut_off_has_no_speedup() -> None:
+    whole = Round(tokens=(1, 2), pieces=("a", "b"), total_s=1.0, finish_reason=FinishReason.STOP)
+    cut = Round(tokens=(1, 2), pieces=("a", "b"), total_s=2.0)
+    first = Round(tokens=(0,), pieces=("",), n_prompt=1, total_s=0.1)
+    lanes = [lane_report("baseline", [first, cut]), lane_report("speculative", [first, whole])]
+    assert lanes[0].tokens_per_s is not None
+    assert run_report("t.gguf", "ngram", 1, lanes).speedup is None
