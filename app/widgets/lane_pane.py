@@ -128,6 +128,7 @@ class LanePane(QFrame):
         self._difference.hide()
         self._progress.set_progress(0.0)
         self._state.setText(state)
+        self._state.show()
         self.show_metrics(Metrics())
         self._stack.setCurrentWidget(self.view if state else self._lesson)
 
@@ -177,6 +178,8 @@ class LanePane(QFrame):
         )
         self._difference_at = index
         self._difference.show()
+        # Both would make this pane wider than the other in a narrow window.
+        self._state.hide()
 
     @property
     def state(self) -> str:
