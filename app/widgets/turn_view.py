@@ -43,12 +43,10 @@ class TurnView(QWidget):
     Signals:
         again_asked: answer once more.
         link_clicked(QUrl)
-        shown_changed: another answer of this turn is shown.
     """
 
     again_asked = Signal()
     link_clicked = Signal(QUrl)
-    shown_changed = Signal()
 
     def __init__(self, turn: Turn) -> None:
         super().__init__()
@@ -183,7 +181,6 @@ class TurnView(QWidget):
     def _leaf(self, step: int) -> None:
         self.turn.shown += step
         self.show_shown()
-        self.shown_changed.emit()
 
 
 def answer_facts(answer: Answer) -> str:

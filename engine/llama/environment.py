@@ -12,6 +12,6 @@ def prepare_environment() -> None:
     os.environ["GGML_NO_BACKTRACE"] = "1"
     # GNU's OpenMP spins about 300,000 times at each of a pass's hundreds of barriers before a thread sleeps. Where
     # other programs take the cores, the spinning ones keep them from the thread that is waited for, and a token takes
-    # seconds. 1,000 is as fast on a quiet computer and twice as fast on a busy one (docs/benchmarks.md). Other OpenMP
-    # libraries do not read it.
+    # seconds. 1,000 is as fast on a quiet computer and up to twice as fast on a busy one (docs/benchmarks.md).
+    # Other OpenMP libraries do not read it.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
