@@ -21,8 +21,12 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "engine/measure": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/chat": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/models": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
-    "engine/llama": ("engine.worker", "engine.service"),
-    "engine/worker": ("engine.service",),
+    "engine/budget": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
+    "engine/download": ("engine.llama", "engine.worker", "engine.service", "engine.budget", *LLAMA),
+    "engine/hub": ("engine.llama", "engine.worker", "engine.service", "engine.budget", *LLAMA),
+    "engine/recommend": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
+    "engine/llama": ("engine.worker", "engine.service", "engine.models_service"),
+    "engine/worker": ("engine.service", "engine.models_service", "engine.hub", "engine.download"),
     "app": ("engine.llama", *LLAMA),
     "resources": ("engine", "app", *QT, *LLAMA),
 }
@@ -70,7 +74,7 @@ def test_only_engine_llama_imports_llama_cpp() -> None:
 
 def test_the_app_meets_llama_only_through_the_worker() -> None:
     """Every engine module except the worker's own side loads without pulling in llama_cpp."""
-    modules = ["engine.service", "engine.cli.command", "app.entry"]
+    modules = ["engine.service", "engine.models_service", "engine.cli.command", "app.entry"]
     found = f"[m for m in sys.modules if m.split('.')[0] in {LLAMA + QT!r}]"
     code = f"import sys\nfor m in {modules!r}: __import__(m)\nprint({found})"
     result = subprocess.run(

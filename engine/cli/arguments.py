@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
@@ -54,12 +55,19 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A command; `run` is set for `compare` and `generate`."""
+    """A command; `run` is set for `compare` and `generate`, `act` for a command that brought its own."""
 
     command: str
     as_json: bool = False
     verbose: bool = False
     run: RunOptions | None = None
+    act: Callable[[], int] | None = None
+
+
+AddCommand = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
+"""Adds a command's parser and sets its default `act`: what is done with the parsed namespace, to an exit code."""
+
+MORE_COMMANDS: tuple[AddCommand, ...] = ()
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -71,6 +79,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     given = _parser().parse_args(argv)
     if given.command in ("compare", "generate"):
         return Arguments(given.command, given.json, given.verbose, _run_options(given))
+    if hasattr(given, "act"):
+        return Arguments(given.command, given.json, given.verbose, act=partial(given.act, given))
     return Arguments(given.command, getattr(given, "json", False), given.verbose)
 
 
@@ -156,6 +166,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser(
         "doctor", help="check this installation and say what is wrong", allow_abbrev=False
     )
+    for add_command in MORE_COMMANDS:
+        add_command(commands)
     for parser_of in (devices, doctor):
         parser_of.add_argument("--verbose", action="store_true", help="also print the details of an error")
     return parser

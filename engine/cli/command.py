@@ -69,6 +69,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: Arguments) -> int:
+    if arguments.act is not None:
+        return arguments.act()
     if arguments.run is not None:
         return run_lanes(arguments.run, is_race=arguments.command == "compare")
     if arguments.command == "devices":

@@ -13,13 +13,30 @@ class DrafterKind(StrEnum):
     NONE = "none"
     NGRAM = "ngram"
     MODEL = "model"
+    MTP = "mtp"
+    EAGLE3 = "eagle3"
+    DFLASH = "dflash"
+    DSPARK = "dspark"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it takes memory of its own."""
+        return self not in (DrafterKind.NONE, DrafterKind.NGRAM)
+
+
+RUNNABLE_DRAFTERS = frozenset({DrafterKind.NONE, DrafterKind.NGRAM, DrafterKind.MODEL})
+"""What this version can decode with; the others can be looked at, budgeted and downloaded."""
 
 
 class DrafterChoice(msgspec.Struct, frozen=True):
-    """Which drafter; `path` is the draft model's file when `kind` is MODEL, else empty."""
+    """Which drafter; `path` is the drafter's file. It is empty for NONE, NGRAM and an MTP head inside the target."""
 
     kind: DrafterKind = DrafterKind.NGRAM
     path: str = ""
+
+    @property
+    def can_run(self) -> bool:
+        return self.kind in RUNNABLE_DRAFTERS
 
 
 NO_DRAFTER = DrafterChoice(DrafterKind.NONE)

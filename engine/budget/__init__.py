@@ -1,0 +1,1 @@
+"""What a bundle takes in memory at each context length, and what fits."""

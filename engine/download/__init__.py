@@ -1,0 +1,1 @@
+"""Bringing a bundle's files whole onto this computer."""

@@ -1,0 +1,1 @@
+"""What suits this computer, and how fast it is likely to be here."""
