@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from engine.budget.budget import KvType
 from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
 from engine.models.description import Device as Device
@@ -26,13 +27,15 @@ SPECULATIVE_LANE: Final = 1
 class LoadSettings(msgspec.Struct, frozen=True):
     """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen from the computer.
 
-    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory.
+    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory. `kv_type` is
+    how the caches of target and drafter store a number.
     """
 
     n_ctx: int = 0
     n_threads: int = 0
     n_gpu_layers: int = -1
     check_memory: bool = True
+    kv_type: KvType = KvType.F16
 
 
 # ------------------------------------------------------------------------------------------------ commands
