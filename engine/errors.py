@@ -83,3 +83,7 @@ class WorkerDied(SlipstreamError):
 
 class Cancelled(SlipstreamError):
     """The person stopped the work."""
+
+
+class DamagedCatalogue(SlipstreamError):
+    """The catalogue that ships with Slipstream cannot be read."""
