@@ -37,6 +37,10 @@ class WrongKindOfFile(SlipstreamError):
     """A projector, an adapter or a drafter was opened where a target is needed, or the other way round."""
 
 
+class NoSuchModel(SlipstreamError):
+    """No model on this computer, or more than one, is called that."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
