@@ -37,6 +37,10 @@ class WrongKindOfFile(SlipstreamError):
     """A projector, an adapter or a drafter was opened where a target is needed, or the other way round."""
 
 
+class NoSuchModel(SlipstreamError):
+    """No model on this computer, or more than one, is called that."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
@@ -51,6 +55,14 @@ class EmptyPrompt(SlipstreamError):
 
 class ContextTooLarge(SlipstreamError):
     """The context does not fit the memory or the model's limit."""
+
+
+class KvTypeUnfit(SlipstreamError):
+    """The model's cache cannot be stored in the chosen type."""
+
+
+class DrafterCannotRun(SlipstreamError):
+    """The drafter is of a kind that this version cannot draft with."""
 
 
 class TemplateFailed(SlipstreamError):

@@ -16,6 +16,7 @@ from engine.worker.messages import (
     ListDevices,
     LoadBundle,
     LoadSettings,
+    MeasureDevices,
     Prompt,
     Race,
     Unload,
@@ -58,6 +59,9 @@ class EngineService(Protocol):
     def race(self, prompt: Prompt, settings: GenerationSettings) -> int: ...
 
     def list_devices(self) -> int: ...
+
+    def measure_devices(self) -> int:
+        """DevicesMeasured or Failed follows, MeasureDevicesProgress in between; takes seconds."""
 
     def cancel(self, job: int) -> None: ...
 
@@ -116,6 +120,11 @@ class Service:
     def list_devices(self) -> int:
         job = self._next_job()
         self._requests.put(ListDevices(job))
+        return job
+
+    def measure_devices(self) -> int:
+        job = self._next_job()
+        self._requests.put(MeasureDevices(job))
         return job
 
     def cancel(self, job: int) -> None:

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from engine.models.bundle import DrafterKind
 from engine.models.file_kind import FileKind, classify, drafter_kind
-from engine.models.gguf_header import GgufHeader, read_header
+from engine.models.gguf_header import GgufHeader, LongArray, read_header
 from engine.models.parts import join_parts, read_parts
 from engine.models.quantisation import quantisation_of
 from engine.models.stored_vocabulary import read_token_bytes, stored_count
 from engine.models.weights import read_bytes_per_token
 
+# What a drafter that reads the target's own cells must agree in.
+_HEAD_SIZES: Final = ("key_length", "value_length", "key_length_swa", "value_length_swa")
+
 
 class VocabularyFacts(msgspec.Struct, frozen=True):
-    """What decides whether two models mean the same by a token. `tokens_sha256` is "" where no tokens are stored.
+    """What decides whether two models mean the same by a token.
 
-    `adds_bos`, `adds_eos` None: the file leaves it to llama.cpp's default for its kind of tokenizer.
+    `tokens_sha256` is that of the list as it is stored, "" where none is: `tokens_bytes` from `tokens_offset` of the
+    model's first file on, but a short list has no offset. `adds_bos`, `adds_eos` None: left to llama.cpp.
     """
 
     model: str = ""
     pre: str = ""
     n_tokens: int = 0
     tokens_sha256: str = ""
+    tokens_offset: int = 0
+    tokens_bytes: int = 0
     adds_bos: bool | None = None
     adds_eos: bool | None = None
     bos: int = -1
@@ -38,12 +45,14 @@ class DrafterFacts(msgspec.Struct, frozen=True):
 
     `target_layers` are the layers of the target that it reads, `target_hidden_size` the n_embd that the target must
     have (0: not said), `block_size` the tokens that it drafts at once, `n_heads` its MTP heads.
+    Without `has_own_tokens` it takes the target's token table for its own.
     """
 
     target_layers: tuple[int, ...] = ()
     target_hidden_size: int = 0
     block_size: int = 0
     n_heads: int = 0
+    has_own_tokens: bool = True
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -51,7 +60,8 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
     `n_layers` counts the layers that answer, without MTP heads. `weights_bytes` are all tensors, `read_bytes` those
     that one token reads: of a mixture of experts the active ones, of the embedding table a row. `base_models` are the
-    names of what it was made from or for. 0, "" and () mean: not said.
+    names of what it was made from or for. `head_sizes` are those of keys and values, then of both in layers with a
+    window. 0, "" and () mean: not said.
     """
 
     path: str
@@ -66,6 +76,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
     n_ctx_train: int = 0
     n_embd: int = 0
     n_layers: int = 0
+    head_sizes: tuple[int, ...] = ()
     n_experts: int = 0
     n_experts_used: int = 0
     file_bytes: int = 0
@@ -123,6 +134,7 @@ def facts_of(path: Path, header: GgufHeader, n_parts: int = 1) -> ModelFacts:
         n_ctx_train=_number(header, "context_length"),
         n_embd=_number(header, "embedding_length"),
         n_layers=n_layers,
+        head_sizes=tuple(_number(header, f"attention.{key}") for key in _HEAD_SIZES),
         n_experts=_number(header, "expert_count"),
         n_experts_used=_number(header, "expert_used_count"),
         file_bytes=header.file_bytes,
@@ -136,6 +148,7 @@ def facts_of(path: Path, header: GgufHeader, n_parts: int = 1) -> ModelFacts:
             target_hidden_size=_target_hidden_size(kind, header),
             block_size=_number(header, "block_size"),
             n_heads=n_heads,
+            has_own_tokens="token_embd.weight" in header.tensor_names,
         ),
     )
 
@@ -171,6 +184,8 @@ def _base_models(header: GgufHeader) -> tuple[str, ...]:
 def _vocabulary(path: Path, header: GgufHeader) -> VocabularyFacts:
     key = "tokenizer.ggml."
     tokens = read_token_bytes(path, header)
+    stored = header.metadata.get(f"{key}tokens")
+    offset = stored.offset if isinstance(stored, LongArray) else 0
     flags = {end: header.metadata.get(f"{key}add_{end}_token") for end in ("bos", "eos")}
     ids = {end: header.metadata.get(f"{key}{end}_token_id") for end in ("bos", "eos")}
     return VocabularyFacts(
@@ -178,6 +193,8 @@ def _vocabulary(path: Path, header: GgufHeader) -> VocabularyFacts:
         pre=header.text(f"{key}pre"),
         n_tokens=stored_count(header) or _number(header, "vocab_size"),
         tokens_sha256=hashlib.sha256(tokens).hexdigest() if tokens else "",
+        tokens_offset=offset,
+        tokens_bytes=len(tokens),
         adds_bos=flags["bos"] if isinstance(flags["bos"], bool) else None,
         adds_eos=flags["eos"] if isinstance(flags["eos"], bool) else None,
         bos=ids["bos"] if isinstance(ids["bos"], int) else -1,

@@ -1,8 +1,9 @@
 """The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
 
 Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
-of `Finished`, `Loaded`, `Unloaded`, `DevicesListed` or `Failed`. `Cancel` ends a job early: a generation or a race then
-finishes with reason "cancelled" and keeps its rounds; a load fails with kind "Cancelled".
+of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured` or `Failed`. `Cancel` ends a job early: a
+generation or a race then finishes with reason "cancelled" and keeps its rounds; anything else fails with kind
+"Cancelled".
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Final
 
 import msgspec
 
+from engine.budget.budget import KvType
 from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
 from engine.models.description import Device as Device
 from engine.models.description import LoadedModel as LoadedModel
+from engine.recommend.advice import ComputerSpeed
 from engine.speculation.round import FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 
@@ -26,13 +29,15 @@ SPECULATIVE_LANE: Final = 1
 class LoadSettings(msgspec.Struct, frozen=True):
     """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen from the computer.
 
-    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory.
+    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory. `kv_type` is
+    how the caches of target and drafter store a number.
     """
 
     n_ctx: int = 0
     n_threads: int = 0
     n_gpu_layers: int = -1
     check_memory: bool = True
+    kv_type: KvType = KvType.F16
 
 
 # ------------------------------------------------------------------------------------------------ commands
@@ -89,7 +94,13 @@ class Shutdown(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-Command = LoadBundle | Unload | Generate | Race | ListDevices | Cancel | Ping | Shutdown
+class MeasureDevices(msgspec.Struct, frozen=True, tag=True):
+    """Measure how fast each device reads weights, and what the starter model reaches on it; takes seconds."""
+
+    job: int
+
+
+Command = LoadBundle | Unload | Generate | Race | ListDevices | MeasureDevices | Cancel | Ping | Shutdown
 
 
 # -------------------------------------------------------------------------------------------------- events
@@ -133,6 +144,19 @@ class DevicesListed(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     llama_cpp_version: str
     llama_cpp_system_info: str
+
+
+class MeasureDevicesProgress(msgspec.Struct, frozen=True, tag=True):
+    """`fraction` 0 to 1 of all that is measured; `what` is the device that it is about."""
+
+    job: int
+    what: str
+    fraction: float
+
+
+class DevicesMeasured(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    speed: ComputerSpeed
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
@@ -216,6 +240,8 @@ Event = (
     | Loaded
     | Unloaded
     | DevicesListed
+    | MeasureDevicesProgress
+    | DevicesMeasured
     | Started
     | RoundDone
     | LaneFinished

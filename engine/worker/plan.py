@@ -70,8 +70,8 @@ def make_plan(request: LoadRequest) -> BundlePlan:
     drafter = None
     if request.drafter.kind is DrafterKind.MODEL:
         limit = _n_ctx_train(check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL))
-        drafter = ContextSettings(min(n_ctx, limit or n_ctx), n_threads, max_rows=1)
-    return BundlePlan(request, n_ctx, ContextSettings(n_ctx, n_threads), drafter)
+        drafter = ContextSettings(min(n_ctx, limit or n_ctx), n_threads, max_rows=1, kv_type=wanted.kv_type)
+    return BundlePlan(request, n_ctx, ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type), drafter)
 
 
 def _n_ctx_train(file: ModelFile) -> int:

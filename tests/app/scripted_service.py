@@ -152,6 +152,9 @@ class ScriptedService:
     def list_devices(self) -> int:
         return next(self._jobs)
 
+    def measure_devices(self) -> int:
+        return next(self._jobs)
+
     def cancel(self, job: int) -> None:
         self.calls.append(("cancel", job))
         if not self.deaf:
