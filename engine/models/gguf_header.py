@@ -19,9 +19,11 @@ from engine.models.ggml_types import row_bytes
 from engine.models.header_cursor import ByteSource, FileSource, HeaderCursor, Scalar, cut_short, size_words
 
 MAGIC: Final = b"GGUF"
-MAX_ENTRIES: Final = 1 << 20
+MAX_ENTRIES: Final = 1 << 16
 MAX_DIMENSIONS: Final = 4
 SHORT_ARRAY: Final = 4096
+MAX_KEPT_ELEMENTS: Final = 1 << 17
+"""All elements of the arrays that are kept, together; the arrays after that are skipped like long ones."""
 DEFAULT_ALIGNMENT: Final = 32
 
 _STRING, _ARRAY = 8, 9
@@ -178,33 +180,35 @@ def parse_header(source: ByteSource, name: str) -> GgufHeader:
 
 def _read_metadata(cursor: HeaderCursor, count: int) -> dict[str, Value]:
     metadata: dict[str, Value] = {}
+    n_kept = 0
     for _ in range(count):
         key = cursor.string()
         if key in metadata:
-            raise cursor.damaged(f"the key {key!r} is there twice")
-        metadata[key] = _read_value(cursor, cursor.u32())
+            raise cursor.damaged(f"the key {key[:99]!r} is there twice")
+        value = metadata[key] = _read_value(cursor, cursor.u32(), MAX_KEPT_ELEMENTS - n_kept)
+        n_kept += len(value) if isinstance(value, tuple) else 0
     return metadata
 
 
-def _read_value(cursor: HeaderCursor, value_type: int) -> Value:
+def _read_value(cursor: HeaderCursor, value_type: int, n_left: int) -> Value:
     if value_type == _STRING:
         return cursor.string()
     if value_type == _ARRAY:
-        return _read_array(cursor, cursor.u32(), cursor.u64())
+        return _read_array(cursor, cursor.u32(), cursor.u64(), min(n_left, SHORT_ARRAY))
     return cursor.scalar(value_type)
 
 
-def _read_array(cursor: HeaderCursor, element_type: int, count: int) -> Value:
+def _read_array(cursor: HeaderCursor, element_type: int, count: int, most: int) -> Value:
     # gguf.cpp refuses arrays of arrays as well, so a file cannot nest without bound.
     if element_type == _ARRAY:
         raise cursor.damaged("an array of arrays")
     smallest = 8 if element_type == _STRING else struct.calcsize("<" + cursor.format_of(element_type))
     cursor.expect(count * smallest)
     start = cursor.position
-    if count <= SHORT_ARRAY:
+    if count <= most:
         if element_type == _STRING:
             return tuple(cursor.string() for _ in range(count))
-        return tuple(cursor.scalar(element_type) for _ in range(count))
+        return cursor.scalars(element_type, count)
     if element_type == _STRING:
         cursor.skip_strings(count)
     else:
@@ -216,8 +220,8 @@ def _read_tensor(cursor: HeaderCursor) -> TensorInfo:
     name = cursor.string()
     n_dims = cursor.u32()
     if n_dims > MAX_DIMENSIONS:
-        raise cursor.damaged(f"the tensor {name!r} has {n_dims} dimensions")
+        raise cursor.damaged(f"the tensor {name[:99]!r} has {n_dims} dimensions")
     shape = tuple(cursor.u64() for _ in range(n_dims))
     if prod(shape) >= 1 << 63:
-        raise cursor.damaged(f"the tensor {name!r} has the shape {shape}")
+        raise cursor.damaged(f"the tensor {name[:99]!r} has the shape {shape}")
     return TensorInfo(name, shape, cursor.u32(), cursor.u64())
