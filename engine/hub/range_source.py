@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -13,10 +13,10 @@ from urllib.parse import quote
 import httpx2
 
 from engine.errors import Cancelled, HubTrouble, NotAModelFile, SlipstreamError
+from engine.hub.connection import IsCancelled, hub_endpoint, never_cancelled
 from engine.hub.failures import failure_of_answer, failure_of_exception, not_the_hub, told_to_be_offline
 from engine.models.remote import RemoteFile
 
-DEFAULT_ENDPOINT: Final = "https://huggingface.co"
 FIRST_READ_BYTES: Final = 1 << 20
 MAX_READ_BYTES: Final = 64 << 20
 _TIMEOUT: Final = httpx2.Timeout(15.0, connect=10.0)
@@ -62,11 +62,11 @@ class RangeSource:
         *,
         token: str = "",
         endpoint: str = "",
-        is_cancelled: Callable[[], bool] = lambda: False,
+        is_cancelled: IsCancelled = never_cancelled,
     ) -> None:
         self._remote = remote
         self._client = client
-        self._endpoint = hub_endpoint(endpoint)
+        self._endpoint = endpoint.rstrip("/") or hub_endpoint()
         self._token = token
         self._is_cancelled = is_cancelled
         self._buffer = bytearray()
@@ -94,7 +94,7 @@ class RangeSource:
         """Fetch the next `n_bytes`, again if the connection breaks or the server is busy."""
         url = resolve_url(self._remote, self._endpoint)
         for pause_s in (*_PAUSES_S, None):
-            if told_offline():
+            if _told_offline():
                 raise told_to_be_offline()
             self._check_cancelled()
             try:
@@ -192,12 +192,7 @@ class RangeSource:
         )
 
 
-def hub_endpoint(endpoint: str = "") -> str:
-    """Return `endpoint`, else the mirror that HF_ENDPOINT names, else the Hub's own address."""
-    return (endpoint or os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
-
-
-def told_offline() -> bool:
+def _told_offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -12,6 +12,7 @@ import httpx2
 import msgspec
 
 from engine.errors import SlipstreamError
+from engine.hub.connection import IsCancelled, never_cancelled
 from engine.hub.range_source import RangeSource
 from engine.models.gguf_header import check_complete, parse_header
 from engine.models.parts import part_names
@@ -31,7 +32,7 @@ def fetch_header(
     *,
     token: str = "",
     endpoint: str = "",
-    is_cancelled: Callable[[], bool] = lambda: False,
+    is_cancelled: IsCancelled = never_cancelled,
     parts: Sequence[RemoteFile] = (),
 ) -> Path:
     """Return a file in `folder` that has the header of `remote` and its length, and nothing else.

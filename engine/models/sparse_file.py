@@ -50,18 +50,17 @@ def _require_holes(folder: Path, length: int) -> None:
 
 def _mark_sparse(file: BinaryIO, path: Path) -> None:
     """On Windows a file must be told to have holes before it is made longer."""
-    if sys.platform != "win32":
-        return
-    import ctypes
-    import msvcrt
+    if sys.platform == "win32":
+        import ctypes
+        import msvcrt
 
-    returned = ctypes.c_ulong(0)
-    done = ctypes.windll.kernel32.DeviceIoControl(
-        ctypes.c_void_p(msvcrt.get_osfhandle(file.fileno())),
-        _FSCTL_SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None,
-    )  # fmt: skip
-    if not done:
-        raise _no_holes(path.parent)
+        returned = ctypes.c_ulong(0)
+        done = ctypes.windll.kernel32.DeviceIoControl(
+            ctypes.c_void_p(msvcrt.get_osfhandle(file.fileno())),
+            _FSCTL_SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None,
+        )  # fmt: skip
+        if not done:
+            raise _no_holes(path.parent)
 
 
 def _no_holes(folder: Path) -> NoSparseFiles:

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import msgspec
 import pytest
+from llama_cpp import llama_cpp as api
 
 from engine.errors import (
     Cancelled,
@@ -26,6 +27,7 @@ from engine.errors import (
 from engine.hub import range_source
 from engine.hub.range_source import FIRST_READ_BYTES, RangeSource
 from engine.hub.remote_header import cached_header, fetch_header
+from engine.llama.library import LlamaLibrary
 from engine.models import sparse_file
 from engine.models.facts import read_facts
 from engine.models.file_kind import FileKind
@@ -97,6 +99,22 @@ def test_only_the_header_is_fetched_and_kept(hub: HubServer, large: RemoteFile, 
     assert path.stat().st_size == len(large_model())
     if hasattr(os.stat_result, "st_blocks"):
         assert path.stat().st_blocks * 512 < len(large_model()) - (2 << 20)
+
+
+def test_llama_cpp_takes_it_for_the_model(
+    hub: HubServer, tiny: RemoteFile, tmp_path: Path, llama: LlamaLibrary
+) -> None:
+    path = fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+    params = api.llama_model_default_params()
+    params.no_alloc = True
+    # With no_alloc any other way of loading ends the process (src/llama-model.cpp:1855).
+    params.load_mode = api.LLAMA_LOAD_MODE_NONE
+    with llama.log.recording() as record:
+        model = api.llama_model_load_from_file(os.fsencode(path), params)
+    assert model, record.trouble
+    assert api.llama_model_n_params(model) == read_facts(path).n_params
+    assert api.llama_model_size(model) == read_facts(path).weights_bytes
+    api.llama_model_free(model)
 
 
 def test_what_is_pinned_is_fetched_once(hub: HubServer, tiny: RemoteFile, tmp_path: Path) -> None:
