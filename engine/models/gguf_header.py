@@ -20,6 +20,7 @@ from engine.models.header_cursor import ByteSource, FileSource, HeaderCursor, Sc
 
 MAGIC: Final = b"GGUF"
 MAX_ENTRIES: Final = 1 << 16
+MAX_TENSORS: Final = 1 << 15
 MAX_DIMENSIONS: Final = 4
 SHORT_ARRAY: Final = 4096
 MAX_KEPT_ELEMENTS: Final = 1 << 17
@@ -27,6 +28,8 @@ MAX_KEPT_ELEMENTS: Final = 1 << 17
 DEFAULT_ALIGNMENT: Final = 32
 
 _STRING, _ARRAY = 8, 9
+# By the number of dimensions: the shape, the type and the offset.
+_TENSOR_TAILS: Final = tuple(struct.Struct(f"<{n}QIQ") for n in range(MAX_DIMENSIONS + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def parse_header(source: ByteSource, name: str) -> GgufHeader:
             remedy="Download a newer conversion of the model.",
         )
     n_tensors, n_entries = cursor.u64(), cursor.u64()
-    if n_tensors > MAX_ENTRIES or n_entries > MAX_ENTRIES:
+    if n_tensors > MAX_TENSORS or n_entries > MAX_ENTRIES:
         raise cursor.damaged(f"{n_tensors} tensors and {n_entries} metadata entries")
     metadata = _read_metadata(cursor, n_entries)
     tensors = tuple(_read_tensor(cursor) for _ in range(n_tensors))
@@ -221,7 +224,7 @@ def _read_tensor(cursor: HeaderCursor) -> TensorInfo:
     n_dims = cursor.u32()
     if n_dims > MAX_DIMENSIONS:
         raise cursor.damaged(f"the tensor {name[:99]!r} has {n_dims} dimensions")
-    shape = tuple(cursor.u64() for _ in range(n_dims))
+    *shape, ggml_type, offset = cursor.unpack(_TENSOR_TAILS[n_dims])
     if prod(shape) >= 1 << 63:
         raise cursor.damaged(f"the tensor {name[:99]!r} has the shape {shape}")
-    return TensorInfo(name, shape, cursor.u32(), cursor.u64())
+    return TensorInfo(name, tuple(shape), ggml_type, offset)

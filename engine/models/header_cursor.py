@@ -112,6 +112,9 @@ class HeaderCursor:
         value: int = _U64.unpack_from(self._buffer, self._need(8))[0]
         return value
 
+    def unpack(self, layout: struct.Struct) -> tuple[int, ...]:
+        return layout.unpack_from(self._buffer, self._need(layout.size))
+
     def string(self) -> str:
         n_bytes = self.u64()
         self._text_bytes += n_bytes
