@@ -86,7 +86,7 @@ def test_a_repository_shows_quantisations_and_drafters(filled: HubServer) -> Non
     lines = outcome.out.splitlines()
     assert lines[1] == "8B parameters, gemma4, up to 131072 tokens, apache-2.0"
     assert "Q4_K_M        4 kB  m-Q4_K_M.gguf" in lines
-    assert "mtp         1 kB  mtp-m-Q8_0" in lines
+    assert "mtp      1 kB  mtp-m-Q8_0" in lines
     assert lines[-1] == "# A model[31m"  # no control character of it reaches the terminal
 
 
