@@ -45,6 +45,10 @@ class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
 
+class NoSparseFiles(SlipstreamError):
+    """The disk of the cache cannot keep files with holes."""
+
+
 class PromptTooLong(SlipstreamError):
     """The prompt does not fit the context."""
 
