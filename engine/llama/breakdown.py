@@ -1,25 +1,16 @@
-"""Exact memory: what a context really takes, and what one would take before anything is allocated."""
+"""llama.cpp's own account of memory: weights, caches and compute buffers of a context, by device."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from llama_cpp import llama_cpp as api
-
-from engine.llama.context import Context
-from engine.llama.context_settings import ContextSettings, context_params
-from engine.llama.library import LlamaLibrary, find_symbol
-from engine.llama.load_errors import context_error, load_error
+from engine.llama.library import find_symbol
 from engine.llama.log import LogRecord
-from engine.models.gguf_header import GgufHeader, read_header
 
 HOST: Final = "CPU"
 
@@ -63,56 +54,17 @@ def add_up(parts: Iterable[MemoryByDevice]) -> dict[str, MemoryUse]:
     return total
 
 
-def allocated(context: Context) -> MemoryByDevice:
-    """Return what `context` and its model's weights take, by device name; {} if this build does not tell."""
-    return _breakdown(context.pointer) or {}
+@dataclass(frozen=True, slots=True)
+class BufferUse:
+    """One kind of buffer: ggml's name for it, the device that it lies on (HOST for main memory), and its bytes."""
+
+    buffer_type: str
+    device: str
+    use: MemoryUse
 
 
-class MemoryForecast:
-    """A model without its weights: says what contexts on it would take, in about 20 ms each."""
-
-    def __init__(self, library: LlamaLibrary, pointer: Any, header: GgufHeader) -> None:
-        self._library = library
-        self._pointer = pointer
-        self._header = header
-
-    def measure(self, settings: ContextSettings, n_ctx: int) -> MemoryByDevice:
-        """Return what the weights and a context of `n_ctx` tokens would take; raises LoadFailed."""
-        with self._library.log.recording() as record:
-            context = api.llama_init_from_model(self._pointer, context_params(settings, n_ctx))
-        if not context:
-            raise context_error(n_ctx, record)
-        try:
-            one = _breakdown(context) or _from_log(record, self._header)
-        finally:
-            api.llama_free(context)
-        # Rows of logits in main memory are not in llama.cpp's account.
-        rows_bytes = (
-            settings.max_rows * int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._pointer))) * 4
-        )
-        return add_up([one, {HOST: MemoryUse(compute_bytes=rows_bytes)}])
-
-
-@contextmanager
-def forecast(library: LlamaLibrary, path: Path, n_gpu_layers: int) -> Iterator[MemoryForecast]:
-    """Open the model at `path` without reading its weights (llama.cpp's no_alloc); takes under a second.
-
-    Raises what reading its header raises, UnknownArchitecture or LoadFailed.
-    """
-    header = read_header(path)
-    params = api.llama_model_default_params()
-    params.n_gpu_layers = n_gpu_layers
-    params.no_alloc = True
-    # Any other mode runs into GGML_ASSERT(!ml.no_alloc) (src/llama-model.cpp).
-    params.load_mode = api.LLAMA_LOAD_MODE_NONE
-    with library.log.recording() as record:
-        pointer = api.llama_model_load_from_file(os.fsencode(path), params)
-    if not pointer:
-        raise load_error(path.name, record)
-    try:
-        yield MemoryForecast(library, pointer, header)
-    finally:
-        api.llama_model_free(pointer)
+def by_device(buffers: Iterable[BufferUse]) -> dict[str, MemoryUse]:
+    return add_up({buffer.device: buffer.use} for buffer in buffers)
 
 
 # --------------------------------------------------------------------------- llama_get_memory_breakdown
@@ -128,24 +80,26 @@ class _Map(ctypes.Structure):
     _fields_ = (("words", ctypes.c_uint64 * (_LAYOUT[0] // 8)),)
 
 
-def _breakdown(context: Any) -> dict[str, MemoryUse] | None:
-    """Return llama.cpp's own account by device; None where its private function is not exported."""
+def read_breakdown(context: Any) -> tuple[BufferUse, ...] | None:
+    """Return what the context at address `context` and its model take; None where this build does not tell."""
     get_map = find_symbol(_BREAKDOWN, _Map, ctypes.c_void_p)
     is_host = find_symbol("ggml_backend_buft_is_host", ctypes.c_bool, ctypes.c_void_p)
     device_of = find_symbol("ggml_backend_buft_get_device", ctypes.c_void_p, ctypes.c_void_p)
     name_of = find_symbol("ggml_backend_dev_name", ctypes.c_char_p, ctypes.c_void_p)
-    if not (get_map and is_host and device_of and name_of):
+    type_name_of = find_symbol("ggml_backend_buft_name", ctypes.c_char_p, ctypes.c_void_p)
+    if not (get_map and is_host and device_of and name_of and type_name_of):
         return None
     words = get_map(context).words
     count = words[_LAYOUT[0] // 8 - 1]
     if not 0 < count <= _MAX_BUFFER_TYPES:
         return None
-    total: dict[str, MemoryUse] = {}
+    buffers = []
     for buffer_type, weights, cache, compute in _walk(words[_LAYOUT[1] // 8]):
         handle = None if is_host(buffer_type) else device_of(buffer_type)
-        name = name_of(handle).decode() if handle else HOST
-        total[name] = total.get(name, MemoryUse()) + MemoryUse(weights, cache, compute)
-    return total
+        device = name_of(handle).decode() if handle else HOST
+        type_name = (type_name_of(buffer_type) or b"").decode()
+        buffers.append(BufferUse(type_name, device, MemoryUse(weights, cache, compute)))
+    return tuple(buffers)
 
 
 def _walk(node: int) -> Iterator[tuple[int, int, int, int]]:
@@ -167,15 +121,16 @@ _CACHE_SIZE: Final = re.compile(r"llama_kv_cache\S*: size = +([\d.]+) MiB|RS buf
 _COMPUTE_SIZE: Final = re.compile(r"compute buffer size = +([\d.]+) MiB")
 
 
-def _from_log(record: LogRecord, header: GgufHeader) -> dict[str, MemoryUse]:
-    """Return the account as far as the log gives it, as if all were on the first GPU, or on the CPU without
-    one.
+def breakdown_from_log(record: LogRecord, weights_bytes: int) -> tuple[BufferUse, ...]:
+    """Return the account as far as the log of a context's creation gives it, to a hundredth of a MiB.
+
+    It counts as if all were on the first GPU, or on the CPU without one.
     """
     log = "\n".join(line.text for line in record.lines)
     cache = sum(float(a or b) for a, b in _CACHE_SIZE.findall(log))
     compute = sum(map(float, _COMPUTE_SIZE.findall(log)))
-    device = _first_gpu() or HOST
-    return {device: MemoryUse(header.tensor_bytes, int(cache * _MIB), int(compute * _MIB))}
+    use = MemoryUse(weights_bytes, int(cache * _MIB), int(compute * _MIB))
+    return (BufferUse("", _first_gpu() or HOST, use),)
 
 
 def _first_gpu() -> str:

@@ -1,82 +1,110 @@
-"""Memory: the forecast equals what is allocated, and what does not fit is refused with numbers."""
+"""The forecast of a model without its weights is what a real load takes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from engine.errors import ContextTooLarge, LoadFailed
+from engine.budget.budget import KvType
+from engine.errors import KvTypeUnfit
+from engine.llama.breakdown import HOST, by_device
 from engine.llama.context import Context, ContextSettings
-from engine.llama.fit import LoadPlan, require_fit
+from engine.llama.forecast import ModelForecast
 from engine.llama.library import LlamaLibrary
-from engine.llama.memory import HOST, allocated, forecast
+from engine.llama.memory import allocated
 from engine.llama.model import Model
-from engine.worker.messages import Device
 
-SETTINGS = ContextSettings(n_threads=1)
-MIB = 1 << 20
-
-
-def host(free_bytes: int, kind: str = "cpu") -> tuple[Device, ...]:
-    return (Device(HOST, "a computer", kind, free_bytes, free_bytes),)
+FLOAT_BYTES = 4
+CONTEXTS = (256, 1024, 2048, 3000, 4096)
 
 
-@pytest.mark.parametrize("name", ["llama.gguf", "gemma4.gguf", "qwen35.gguf"])
-def test_the_forecast_is_what_is_allocated(llama: LlamaLibrary, tiny_models: Path, name: str) -> None:
-    path = tiny_models / name
-    with forecast(llama, path, 0) as model:
-        before = model.measure(SETTINGS, 2048)
-    with Model.open(llama, path, n_gpu_layers=0) as loaded:
-        n_vocab = loaded.n_vocab
-        embedding_bytes = n_vocab * 64 * 4
-        with Context(loaded, ContextSettings(n_ctx=2048, n_threads=1)) as context:
-            after = allocated(context)
-    assert before[HOST].kv_bytes == after[HOST].kv_bytes
-    assert before[HOST].compute_bytes == after[HOST].compute_bytes + SETTINGS.max_rows * n_vocab * 4
-    # Where the output layer is the embedding, it is counted twice: a GPU would get a copy of its own.
-    tied_bytes = before[HOST].weights_bytes - after[HOST].weights_bytes
-    assert tied_bytes in (0, embedding_bytes)
+@pytest.fixture
+def model_named(
+    tiny_models: Path, written_models: Path, request: pytest.FixtureRequest
+) -> Callable[[str], Path]:
+    def find(name: str) -> Path:
+        if name == "starter":
+            starter: Path = request.getfixturevalue("starter_model")
+            return starter
+        trained = tiny_models / f"{name}.gguf"
+        return trained if trained.exists() else written_models / f"{name}.gguf"
+
+    return find
 
 
-def test_a_context_larger_than_memory_is_refused_with_the_nearest_that_fits(
-    llama: LlamaLibrary, starter_model: Path
+@pytest.mark.parametrize("kv_type", KvType)
+@pytest.mark.parametrize("name", ["llama", "gemma4", "qwen35", "step35", "gpt-oss", "moe", "mla", "starter"])
+def test_the_forecast_is_what_is_allocated(
+    llama: LlamaLibrary, model_named: Callable[[str], Path], name: str, kv_type: KvType
 ) -> None:
-    plan = LoadPlan(starter_model, SETTINGS)
-    with pytest.raises(ContextTooLarge) as caught:
-        require_fit(llama, [plan], 8192, 0, host(500 * MIB))
-    assert caught.value.sentence == (
-        "This context of 8,192 tokens needs 0.3 GiB, 0.2 GiB are free for it. A context of 5,888 fits."
-    )
-    require_fit(llama, [plan], 5888, 0, host(500 * MIB))
-    with pytest.raises(ContextTooLarge):
-        require_fit(llama, [plan], 5888 + 256, 0, host(500 * MIB))
+    path = model_named(name)
+    with (
+        ModelForecast.open(llama, path, 0) as forecast,
+        Model.open(llama, path, n_gpu_layers=0) as model,
+    ):
+        for n_ctx in CONTEXTS:
+            settings = ContextSettings(n_ctx, n_threads=1, kv_type=kv_type)
+            with forecast.context(settings, n_ctx) as before, Context(model, settings) as after:
+                rows_bytes = after.max_rows * after.n_vocab * FLOAT_BYTES
+                found = allocated(after)[HOST]
+                assert before.memory[HOST].kv_bytes == found.kv_bytes
+                assert before.memory[HOST].compute_bytes == found.compute_bytes - rows_bytes
 
 
-def test_a_model_larger_than_memory_is_refused(llama: LlamaLibrary, starter_model: Path) -> None:
-    with pytest.raises(LoadFailed, match=r"This model needs 0\.\d GiB, 0\.0 GiB are free for it\."):
-        require_fit(llama, [LoadPlan(starter_model, SETTINGS)], 512, 0, host(300 * MIB))
+def test_a_tied_embedding_in_main_memory_is_counted_once(llama: LlamaLibrary, tiny_models: Path) -> None:
+    path = tiny_models / "gemma4.gguf"
+    settings = ContextSettings(n_ctx=256, n_threads=1)
+    with (
+        ModelForecast.open(llama, path, 0) as forecast,
+        forecast.context(settings, 256) as before,
+        Model.open(llama, path, n_gpu_layers=0) as model,
+        Context(model, settings) as after,
+    ):
+        assert forecast.weights(before)[HOST] == allocated(after)[HOST].weights_bytes
+        assert by_device(before.buffers)[HOST].weights_bytes > forecast.weights(before)[HOST]
 
 
-def test_a_context_beyond_the_model_is_refused_before_anything_loads(
-    llama: LlamaLibrary, starter_model: Path
+def test_weights_that_are_left_out_are_not_counted(llama: LlamaLibrary, tiny_models: Path) -> None:
+    path = tiny_models / "step35.gguf"
+    settings = ContextSettings(n_ctx=256, n_threads=1)
+
+    def weights_bytes(*, with_mtp: bool) -> int:
+        with (
+            ModelForecast.open(llama, path, 0, with_mtp=with_mtp) as forecast,
+            forecast.context(settings, 256) as context,
+        ):
+            return forecast.weights(context)[HOST]
+
+    header_bytes = ModelForecast.open(llama, path, 0).header.tensor_bytes
+    assert weights_bytes(with_mtp=False) < weights_bytes(with_mtp=True)
+    assert weights_bytes(with_mtp=True) == pytest.approx(header_bytes, rel=0.001)
+
+
+@pytest.mark.parametrize("n_rs_seq", [0, 3])
+def test_a_running_state_is_told_apart_from_the_cache(
+    llama: LlamaLibrary, tiny_models: Path, n_rs_seq: int
 ) -> None:
-    with pytest.raises(ContextTooLarge, match=r"at most 8,192 tokens; a context of 1,000,000"):
-        require_fit(llama, [LoadPlan(starter_model, SETTINGS)], 1_000_000, 0, host(1 << 40))
+    """What llama.cpp's log calls the RS buffer, to the byte and not to a hundredth of a MiB."""
+    settings = ContextSettings(n_ctx=1024, n_threads=1, n_rs_seq=n_rs_seq)
+    # Three layers: (4 - 1) * (64 + 2 * 32) numbers of convolution, 32 * 64 of state.
+    one_bytes = 3 * (3 * 128 + 32 * 64) * FLOAT_BYTES
+    with ModelForecast.open(llama, tiny_models / "qwen35.gguf", 0) as forecast:
+        assert forecast.state_bytes(settings) == {HOST: one_bytes * (1 + n_rs_seq)}
+    with ModelForecast.open(llama, tiny_models / "llama.gguf", 0) as forecast:
+        assert forecast.state_bytes(settings) == {}
 
 
-def test_a_drafter_counts_as_well(llama: LlamaLibrary, starter_model: Path) -> None:
-    plan = LoadPlan(starter_model, SETTINGS)
-    require_fit(llama, [plan], 2048, 0, host(500 * MIB))
-    with pytest.raises(ContextTooLarge):
-        require_fit(llama, [plan, plan], 2048, 0, host(500 * MIB))
-
-
-def test_plenty_of_memory_is_seen_without_opening_the_model(llama: LlamaLibrary, starter_model: Path) -> None:
-    position = llama.log.position
-    require_fit(llama, [LoadPlan(starter_model, SETTINGS)] * 2, 8192, 0, host(1 << 40))
-    assert llama.log.since(position) == ()
-
-
-def test_what_a_device_does_not_tell_is_taken_at_its_best(llama: LlamaLibrary, tiny_models: Path) -> None:
-    require_fit(llama, [LoadPlan(tiny_models / "llama.gguf", SETTINGS)], 4096, 0, host(0, "gpu"))
+def test_a_cache_type_that_the_heads_cannot_have_is_refused_in_words(
+    llama: LlamaLibrary, written_models: Path
+) -> None:
+    with ModelForecast.open(llama, written_models / "odd-heads.gguf", 0) as forecast:
+        with forecast.context(ContextSettings(256, n_threads=1), 256):
+            pass
+        with (
+            pytest.raises(KvTypeUnfit, match=r"cannot be stored as q8_0: it goes in blocks of 32") as caught,
+            forecast.context(ContextSettings(256, n_threads=1, kv_type=KvType.Q8_0), 256),
+        ):
+            pass
+    assert caught.value.remedy == "Choose f16 for the cache."

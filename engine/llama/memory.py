@@ -1,0 +1,52 @@
+"""What a context really takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.llama.breakdown import (
+    HOST,
+    BufferUse,
+    MemoryByDevice,
+    MemoryUse,
+    add_up,
+    by_device,
+    read_breakdown,
+)
+from engine.llama.context import Context
+from engine.llama.model import Model
+
+_FLOAT_BYTES = 4
+_MAPPED = "CPU_Mapped"
+
+
+def allocated(context: Context) -> MemoryByDevice:
+    """Return what `context` and its model's weights take, by device name; {} if this build does not tell.
+
+    Rows of logits and running states that were set aside are main memory outside of llama.cpp's account.
+    """
+    buffers = read_breakdown(context.pointer)
+    if buffers is None:
+        return {}
+    rows_bytes = context.max_rows * context.n_vocab * _FLOAT_BYTES
+    mine = MemoryUse(kv_bytes=context.snapshot_bytes, compute_bytes=rows_bytes)
+    unneeded = MemoryUse(weights_bytes=-_read_through_bytes(context.model, buffers))
+    return add_up([by_device(buffers), {HOST: mine}, {HOST: unneeded}])
+
+
+def _read_through_bytes(model: Model, buffers: Sequence[BufferUse]) -> int:
+    """Return how many mapped bytes of the file hold weights that were copied to a GPU or into another layout.
+
+    llama.cpp maps the file from the first to the last tensor that stays in it; whatever lies between counts as
+    mapped, and nobody reads it again.
+    """
+    weights_bytes = sum(buffer.use.weights_bytes for buffer in buffers)
+    mapped_bytes = sum(b.use.weights_bytes for b in buffers if b.buffer_type == _MAPPED)
+    surplus_bytes = weights_bytes - (model.file.file_bytes - model.file.header.data_offset)
+    embedding_bytes = next(
+        (t.n_bytes or 0 for t in model.file.header.tensors if t.name == "token_embd.weight"), 0
+    )
+    # An embedding that is the output layer too may be on two devices for real.
+    if surplus_bytes <= 0 or surplus_bytes <= embedding_bytes <= weights_bytes - mapped_bytes:
+        return 0
+    return min(surplus_bytes, mapped_bytes)
