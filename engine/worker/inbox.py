@@ -15,6 +15,7 @@ from engine.worker.messages import (
     Generate,
     ListDevices,
     LoadBundle,
+    MeasureBudget,
     Ping,
     Pong,
     Race,
@@ -23,7 +24,7 @@ from engine.worker.messages import (
     decode_command,
 )
 
-Job = LoadBundle | Unload | Generate | Race | ListDevices
+Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget
 
 
 class Flag(Protocol):
