@@ -37,6 +37,10 @@ class WrongKindOfFile(SlipstreamError):
     """A projector, an adapter or a drafter was opened where a target is needed, or the other way round."""
 
 
+class NoSuchModel(SlipstreamError):
+    """No model on this computer, or more than one, is called that."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
@@ -55,6 +59,10 @@ class ContextTooLarge(SlipstreamError):
 
 class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
+
+
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
 
 
 class DrafterCannotRun(SlipstreamError):
@@ -87,3 +95,7 @@ class WorkerDied(SlipstreamError):
 
 class Cancelled(SlipstreamError):
     """The person stopped the work."""
+
+
+class DamagedCatalogue(SlipstreamError):
+    """The catalogue that ships with Slipstream cannot be read."""

@@ -18,6 +18,7 @@ from engine.worker.messages import (
     LoadBundle,
     LoadSettings,
     MeasureBudget,
+    MeasureDevices,
     Prompt,
     Race,
     Unload,
@@ -63,6 +64,9 @@ class EngineService(Protocol):
 
     def budget(self, question: BudgetQuestion) -> int:
         """Return the job's id; BudgetMeasured or Failed follows. What is loaded stays as it is."""
+
+    def measure_devices(self) -> int:
+        """DevicesMeasured or Failed follows, MeasureDevicesProgress in between; takes seconds."""
 
     def cancel(self, job: int) -> None: ...
 
@@ -126,6 +130,11 @@ class Service:
     def budget(self, question: BudgetQuestion) -> int:
         job = self._next_job()
         self._requests.put(MeasureBudget(job, question))
+        return job
+
+    def measure_devices(self) -> int:
+        job = self._next_job()
+        self._requests.put(MeasureDevices(job))
         return job
 
     def cancel(self, job: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from engine.errors import KvTypeUnfit, LoadFailed, NotAModelFile, SlipstreamError, UnknownArchitecture
+from engine.errors import KvTypeUnfit, LoadFailed, NotAModelFile, SlipstreamError
 from engine.llama.log import LogRecord
+from engine.models.model_file import unknown_architecture
 
 _ARCHITECTURE: Final = re.compile(r"unknown model architecture: '([^']*)'")
 _NO_MEMORY: Final = re.compile(
@@ -32,11 +33,7 @@ def load_error(name: str, record: LogRecord) -> SlipstreamError:
     detail = record.trouble
     match = _ARCHITECTURE.search(log)
     if match is not None:
-        return UnknownArchitecture(
-            f"“{name}” has the architecture “{match[1]}”, which this llama.cpp does not know.",
-            remedy="Update Slipstream, or choose another model.",
-            detail=detail,
-        )
+        return unknown_architecture(name, match[1], detail)
     if _CUT_SHORT.search(log):
         return NotAModelFile(
             f"“{name}” is cut short: some of its weights are not there.",

@@ -16,6 +16,7 @@ from engine.worker.messages import (
     ListDevices,
     LoadBundle,
     MeasureBudget,
+    MeasureDevices,
     Ping,
     Pong,
     Race,
@@ -24,7 +25,7 @@ from engine.worker.messages import (
     decode_command,
 )
 
-Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget
+Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | MeasureDevices
 
 
 class Flag(Protocol):

@@ -1,8 +1,9 @@
 """The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
 
 Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
-of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `BudgetMeasured` or `Failed`. `Cancel` ends a job early: a
-generation or a race then finishes with reason "cancelled" and keeps its rounds; a load fails with kind "Cancelled".
+of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured`, `BudgetMeasured` or `Failed`. `Cancel` ends a
+job early: a generation or a race then finishes with reason "cancelled" and keeps its rounds; anything else fails with
+kind "Cancelled".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
 from engine.models.description import Device as Device
 from engine.models.description import LoadedModel as LoadedModel
+from engine.recommend.advice import ComputerSpeed
 from engine.speculation.round import FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 
@@ -99,7 +101,24 @@ class Shutdown(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-Command = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | Cancel | Ping | Shutdown
+class MeasureDevices(msgspec.Struct, frozen=True, tag=True):
+    """Measure how fast each device reads weights, and what the starter model reaches on it; takes seconds."""
+
+    job: int
+
+
+Command = (
+    LoadBundle
+    | Unload
+    | Generate
+    | Race
+    | ListDevices
+    | MeasureBudget
+    | MeasureDevices
+    | Cancel
+    | Ping
+    | Shutdown
+)
 
 
 # -------------------------------------------------------------------------------------------------- events
@@ -160,6 +179,19 @@ class DevicesListed(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     llama_cpp_version: str
     llama_cpp_system_info: str
+
+
+class MeasureDevicesProgress(msgspec.Struct, frozen=True, tag=True):
+    """`fraction` 0 to 1 of all that is measured; `what` is the device that it is about."""
+
+    job: int
+    what: str
+    fraction: float
+
+
+class DevicesMeasured(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    speed: ComputerSpeed
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
@@ -245,6 +277,8 @@ Event = (
     | DevicesListed
     | MemoryChanged
     | BudgetMeasured
+    | MeasureDevicesProgress
+    | DevicesMeasured
     | Started
     | RoundDone
     | LaneFinished

@@ -9,6 +9,7 @@ from engine.worker.inbox import Job
 from engine.worker.messages import (
     BudgetMeasured,
     DevicesListed,
+    DevicesMeasured,
     Failed,
     Finished,
     LoadBundle,
@@ -17,7 +18,7 @@ from engine.worker.messages import (
     Unloaded,
 )
 
-JobEnd = Finished | Loaded | Unloaded | DevicesListed | BudgetMeasured | Failed
+JobEnd = Finished | Loaded | Unloaded | DevicesListed | DevicesMeasured | BudgetMeasured | Failed
 
 
 class Reload:

@@ -20,10 +20,12 @@ from engine.worker.activity import Activity
 from engine.worker.answers import answer, compare
 from engine.worker.budgeting import answer_budget
 from engine.worker.inbox import Job
-from engine.worker.loading import LoadedBundle, open_bundle
+from engine.worker.loading import LoadedBundle, OnProgress, open_bundle
+from engine.worker.measuring import measure_computer
 from engine.worker.messages import (
     BudgetMeasured,
     DevicesListed,
+    DevicesMeasured,
     Event,
     Finished,
     Generate,
@@ -33,6 +35,8 @@ from engine.worker.messages import (
     LoadProgress,
     LogLine,
     MeasureBudget,
+    MeasureDevices,
+    MeasureDevicesProgress,
     Race,
     Ready,
     Unload,
@@ -74,6 +78,8 @@ class LlamaSession:
                     self._list_devices(job)
                 case MeasureBudget():
                     self._emit(BudgetMeasured(job.job, answer_budget(self._forecasts, job.question)))
+                case MeasureDevices():
+                    self._measure_devices(job)
 
     def close(self) -> None:
         """Unload what is loaded."""
@@ -98,7 +104,11 @@ class LlamaSession:
         )
         keep_record(record_path(), measured)
 
-    def _progress(self, job: int) -> Callable[[str, float], None]:
+    def _progress(self, job: int) -> OnProgress:
+        return self._telling(lambda what, fraction: self._emit(LoadProgress(job, what, fraction)))
+
+    def _telling(self, emit: OnProgress) -> OnProgress:
+        """Return what passes progress on to `emit`, not more often than anybody can see."""
         told_at_s = 0.0
 
         def tell(what: str, fraction: float) -> None:
@@ -107,7 +117,7 @@ class LlamaSession:
             now_s = time.monotonic()
             if fraction >= 1.0 or now_s - told_at_s >= _PROGRESS_EVERY_S:
                 told_at_s = now_s
-                self._emit(LoadProgress(job, what, fraction))
+                emit(what, fraction)
 
         return tell
 
@@ -143,6 +153,11 @@ class LlamaSession:
     def _list_devices(self, job: ListDevices) -> None:
         library = self._library
         self._emit(DevicesListed(job.job, list_devices(), library.version, library.system_info))
+
+    def _measure_devices(self, job: MeasureDevices) -> None:
+        tell = self._telling(lambda what, done: self._emit(MeasureDevicesProgress(job.job, what, done)))
+        speed = measure_computer(self._library, self.cancel, tell)
+        self._emit(DevicesMeasured(job.job, speed))
 
     def _emit_step(self, event: Event) -> None:
         self._activity.restart()
