@@ -65,6 +65,10 @@ class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
 
 
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
+
+
 class DrafterCannotRun(SlipstreamError):
     """The drafter is of a kind that this version cannot draft with."""
 
