@@ -77,6 +77,30 @@ class PreconditionFailed(SlipstreamError):
     """A call would have violated one of llama.cpp's asserted preconditions; it was not made."""
 
 
+class UnsafeName(SlipstreamError):
+    """A file name from the network would leave the folder or cannot exist on some system."""
+
+
+class DiskFull(SlipstreamError):
+    """The disk has too little room for what is still to come."""
+
+
+class ChangedOnHub(SlipstreamError):
+    """The Hub has another file than the one that was checked."""
+
+
+class DamagedDownload(SlipstreamError):
+    """What arrived, or what lies on the disk, is not the file that it should be."""
+
+
+class DownloadRefused(SlipstreamError):
+    """The Hub does not hand out this file: gated, private or not there."""
+
+
+class DownloadBroken(SlipstreamError):
+    """The file could not be fetched although it was tried again and again."""
+
+
 class WorkerDied(SlipstreamError):
     """The process that runs the models ended by itself."""
 
