@@ -57,6 +57,14 @@ class ContextTooLarge(SlipstreamError):
     """The context does not fit the memory or the model's limit."""
 
 
+class KvTypeUnfit(SlipstreamError):
+    """The model's cache cannot be stored in the chosen type."""
+
+
+class DrafterCannotRun(SlipstreamError):
+    """The drafter is of a kind that this version cannot draft with."""
+
+
 class TemplateFailed(SlipstreamError):
     """The model's chat template raised, looped or grew without bound."""
 
