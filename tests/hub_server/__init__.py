@@ -1,0 +1,1 @@
+"""A local server that speaks the Hub's API, and misbehaves on request."""
