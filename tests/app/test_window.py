@@ -26,6 +26,7 @@ from tests.app.conftest import OpenApp
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=40.0)
+TINY = Path(__file__).parents[1] / "models" / "llama.gguf"
 LEAVES = (QLabel, QAbstractButton, QAbstractSpinBox, QSlider)
 SIZES = [(1280, 800), (1000, 650), (700, 560)]
 
@@ -222,7 +223,7 @@ def test_a_model_file_dropped_on_the_window_is_chosen(
 ) -> None:
     window = open_app(FAST).window
     path = tmp_path / "Dropped model.gguf"
-    path.write_bytes(b"GGUF")
+    path.write_bytes(TINY.read_bytes())
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)), QUrl.fromLocalFile("/readme.txt")])
     event = QDropEvent(
@@ -233,7 +234,7 @@ def test_a_model_file_dropped_on_the_window_is_chosen(
         Qt.KeyboardModifier.NoModifier,
     )
     window.dropEvent(event)
-    assert window.compare.picker.target.chosen == "Dropped model"
+    qtbot.waitUntil(lambda: window.compare.picker.target.chosen == "Dropped model")
     assert str(path) in read_opened(window)
 
 
