@@ -46,7 +46,7 @@ class SearchBar(QWidget):
         self._filter = Filter()
         self._sort = HubSort.TRENDING
         self.edit = QLineEdit()
-        self.edit.setPlaceholderText("Search models here and on the Hub")
+        self.edit.setPlaceholderText("Search here and on the Hub")
         self.edit.setAccessibleName("Search models")
         self.edit.setClearButtonEnabled(True)
         for one in self.edit.findChildren(QToolButton):
