@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLabel, QSlider, QWidget
 
+from app.widgets.elided import ElidedLabel
+
 LEAVES = (QLabel, QAbstractButton, QAbstractSpinBox, QSlider)
 
 
@@ -23,6 +25,8 @@ def rect_in(widget: QWidget, window: QWidget) -> QRect:
 
 def cut(widget: QWidget) -> bool:
     """Whether `widget` shows less than its text needs."""
+    if isinstance(widget, ElidedLabel):
+        return widget.height() < widget.sizeHint().height() - 1
     if isinstance(widget, QLabel):
         needed = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
         width = 0 if widget.wordWrap() else widget.sizeHint().width()

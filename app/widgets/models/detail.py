@@ -207,7 +207,8 @@ class ModelDetail(QScrollArea):
         self.facts.set_rows(facts_of(subject, loaded if is_loaded else None))
         self._offered = offered(subject, progress, is_loaded=is_loaded)
         self.primary.setVisible(self._offered.primary is not Act.NONE)
-        self.primary.set_words(self._offered.verb)
+        if self._offered.verb:
+            self.primary.set_words(self._offered.verb)
         self._note.setText(self._offered.note)
         self._note.setVisible(bool(self._offered.note))
         self.compare.setVisible(installed is not None and not is_loaded)
