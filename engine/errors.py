@@ -65,6 +65,10 @@ class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
 
 
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
+
+
 class DrafterCannotRun(SlipstreamError):
     """The drafter is of a kind that this version cannot draft with."""
 
@@ -103,6 +107,10 @@ class ChangedOnHub(SlipstreamError):
 
 class DamagedDownload(SlipstreamError):
     """What arrived, or what lies on the disk, is not the file that it should be."""
+
+
+class FileInUse(SlipstreamError):
+    """A file cannot be deleted while a program has it open."""
 
 
 class DownloadRefused(SlipstreamError):
