@@ -149,6 +149,10 @@ class RepositoryNotFound(SlipstreamError):
     """There is no such repository, or it is private."""
 
 
+class NotInRepository(RepositoryNotFound):
+    """The repository is there, this file or version of it is not."""
+
+
 class GatedRepository(SlipstreamError):
     """The repository's terms must be accepted first."""
 
