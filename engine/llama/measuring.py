@@ -63,7 +63,7 @@ class OpenForecasts:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """Both models of a bundle; `drafter` is the target itself for an MTP head inside it."""
+    """Both models of a bundle; `drafter` is the target itself for an MTP head inside it, whose weights it has."""
 
     target: ModelForecast
     drafter: ModelForecast | None
@@ -160,7 +160,7 @@ class BundleForecast:
     ) -> None:
         model = opened.drafter
         assert model is not None
-        if model is not opened.target:
+        if self._choice.path:
             for device, n_bytes in model.weights(context).items():
                 _add(taken, device, Segment.DRAFTER_WEIGHTS, n_bytes)
         for device, use in context.memory.items():
