@@ -45,6 +45,10 @@ class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
 
+class NoSparseFiles(SlipstreamError):
+    """The disk of the cache cannot keep files with holes."""
+
+
 class PromptTooLong(SlipstreamError):
     """The prompt does not fit the context."""
 
@@ -89,6 +93,34 @@ class PreconditionFailed(SlipstreamError):
     """A call would have violated one of llama.cpp's asserted preconditions; it was not made."""
 
 
+class UnsafeName(SlipstreamError):
+    """A file name from the network would leave the folder or cannot exist on some system."""
+
+
+class DiskFull(SlipstreamError):
+    """The disk has too little room for what is still to come."""
+
+
+class ChangedOnHub(SlipstreamError):
+    """The Hub has another file than the one that was checked."""
+
+
+class DamagedDownload(SlipstreamError):
+    """What arrived, or what lies on the disk, is not the file that it should be."""
+
+
+class FileInUse(SlipstreamError):
+    """A file cannot be deleted while a program has it open."""
+
+
+class DownloadRefused(SlipstreamError):
+    """The Hub does not hand out this file: gated, private or not there."""
+
+
+class DownloadBroken(SlipstreamError):
+    """The file could not be fetched although it was tried again and again."""
+
+
 class WorkerDied(SlipstreamError):
     """The process that runs the models ended by itself."""
 
@@ -99,3 +131,31 @@ class Cancelled(SlipstreamError):
 
 class DamagedCatalogue(SlipstreamError):
     """The catalogue that ships with Slipstream cannot be read."""
+
+
+class Offline(SlipstreamError):
+    """The Hub cannot be reached: a state of the computer, not a fault of anybody."""
+
+
+class HubTrouble(SlipstreamError):
+    """The Hub answered with a failure of its own, or with something that makes no sense."""
+
+
+class RateLimited(SlipstreamError):
+    """The Hub asks to wait."""
+
+
+class RepositoryNotFound(SlipstreamError):
+    """There is no such repository, or it is private."""
+
+
+class GatedRepository(SlipstreamError):
+    """The repository's terms must be accepted first."""
+
+
+class TokenRefused(SlipstreamError):
+    """The Hub does not accept the token."""
+
+
+class TokenNotKept(SlipstreamError):
+    """The token's file cannot be written or removed."""
