@@ -101,6 +101,10 @@ class DamagedDownload(SlipstreamError):
     """What arrived, or what lies on the disk, is not the file that it should be."""
 
 
+class FileInUse(SlipstreamError):
+    """A file cannot be deleted while a program has it open."""
+
+
 class DownloadRefused(SlipstreamError):
     """The Hub does not hand out this file: gated, private or not there."""
 

@@ -174,12 +174,12 @@ class AppendedFile:
     def truncate(self) -> None:
         self._stream.truncate(0)
 
-    def close(self) -> None:
+    def sync(self) -> None:
         """Bring everything to the disk for good. Raise OSError."""
-        try:
-            os.fsync(self._stream.fileno())
-        finally:
-            self._stream.close()
+        os.fsync(self._stream.fileno())
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def disk_full(error: OSError) -> DiskFull:

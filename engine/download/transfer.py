@@ -73,6 +73,11 @@ class Transfer:
         self.report.bytes(located.file.size_bytes)
         return msgspec.structs.replace(located.file, sha256=digest.sha256)
 
+    def locate(self) -> RemoteFile:
+        """Ask the Hub for the file's commit and size, and its sha256 where it tells one; errors as for `run`."""
+        with open_line(self.hub, self.switch, self.settings.stall_s, self.settings.connect_s) as line:
+            return self._patiently(lambda: locate(line, self.file)).file
+
     def _adopt(self, target: Path, located: Located) -> Digest | None:
         """Return the digest of a file that already has its final name and is right; another one is deleted."""
         if not target.is_file():
@@ -120,6 +125,7 @@ class Transfer:
                             raise _unsteady(located.file) from None
                         filling.restart()
                     self.switch.sleep(self.settings.first_backoff_s)
+            filling.file.sync()
         finally:
             filling.file.close()
         return filling.digest
