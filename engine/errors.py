@@ -45,6 +45,10 @@ class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
 
+class NoSparseFiles(SlipstreamError):
+    """The disk of the cache cannot keep files with holes."""
+
+
 class PromptTooLong(SlipstreamError):
     """The prompt does not fit the context."""
 
@@ -123,3 +127,31 @@ class Cancelled(SlipstreamError):
 
 class DamagedCatalogue(SlipstreamError):
     """The catalogue that ships with Slipstream cannot be read."""
+
+
+class Offline(SlipstreamError):
+    """The Hub cannot be reached: a state of the computer, not a fault of anybody."""
+
+
+class HubTrouble(SlipstreamError):
+    """The Hub answered with a failure of its own, or with something that makes no sense."""
+
+
+class RateLimited(SlipstreamError):
+    """The Hub asks to wait."""
+
+
+class RepositoryNotFound(SlipstreamError):
+    """There is no such repository, or it is private."""
+
+
+class GatedRepository(SlipstreamError):
+    """The repository's terms must be accepted first."""
+
+
+class TokenRefused(SlipstreamError):
+    """The Hub does not accept the token."""
+
+
+class TokenNotKept(SlipstreamError):
+    """The token's file cannot be written or removed."""
