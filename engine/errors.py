@@ -37,8 +37,16 @@ class WrongKindOfFile(SlipstreamError):
     """A projector, an adapter or a drafter was opened where a target is needed, or the other way round."""
 
 
+class NoSuchModel(SlipstreamError):
+    """No model on this computer, or more than one, is called that."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
+
+
+class NoSparseFiles(SlipstreamError):
+    """The disk of the cache cannot keep files with holes."""
 
 
 class PromptTooLong(SlipstreamError):
@@ -51,6 +59,18 @@ class EmptyPrompt(SlipstreamError):
 
 class ContextTooLarge(SlipstreamError):
     """The context does not fit the memory or the model's limit."""
+
+
+class KvTypeUnfit(SlipstreamError):
+    """The model's cache cannot be stored in the chosen type."""
+
+
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
+
+
+class DrafterCannotRun(SlipstreamError):
+    """The drafter is of a kind that this version cannot draft with."""
 
 
 class TemplateFailed(SlipstreamError):
@@ -107,3 +127,39 @@ class WorkerDied(SlipstreamError):
 
 class Cancelled(SlipstreamError):
     """The person stopped the work."""
+
+
+class DamagedCatalogue(SlipstreamError):
+    """The catalogue that ships with Slipstream cannot be read."""
+
+
+class Offline(SlipstreamError):
+    """The Hub cannot be reached: a state of the computer, not a fault of anybody."""
+
+
+class HubTrouble(SlipstreamError):
+    """The Hub answered with a failure of its own, or with something that makes no sense."""
+
+
+class RateLimited(SlipstreamError):
+    """The Hub asks to wait."""
+
+
+class RepositoryNotFound(SlipstreamError):
+    """There is no such repository, or it is private."""
+
+
+class NotInRepository(RepositoryNotFound):
+    """The repository is there, this file or version of it is not."""
+
+
+class GatedRepository(SlipstreamError):
+    """The repository's terms must be accepted first."""
+
+
+class TokenRefused(SlipstreamError):
+    """The Hub does not accept the token."""
+
+
+class TokenNotKept(SlipstreamError):
+    """The token's file cannot be written or removed."""

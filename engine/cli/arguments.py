@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from engine.budget.budget import KvType
+from engine.cli.inspect import add_inspect
+from engine.cli.models.command import add_models
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
 from engine.models.installed import is_encodable
@@ -67,7 +70,7 @@ class Arguments:
 AddCommand = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
 """Adds a command's parser and sets its default `act`: what is done with the parsed namespace, to an exit code."""
 
-MORE_COMMANDS: tuple[AddCommand, ...] = ()
+MORE_COMMANDS: tuple[AddCommand, ...] = (add_inspect, add_models)
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -118,7 +121,9 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         system=given.system,
         raw=given.raw,
         generation=generation,
-        load=LoadSettings(given.context, given.threads, given.gpu_layers, not given.load_anyway),
+        load=LoadSettings(
+            given.context, given.threads, given.gpu_layers, not given.load_anyway, KvType(given.kv)
+        ),
         as_json=given.json,
         verbose=given.verbose,
     )
@@ -199,6 +204,12 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     models.add_argument("--threads", type=int, metavar="N", default=0, help="default: the number of cores")
     models.add_argument(
         "--gpu-layers", type=int, metavar="N", default=-1, help="layers on the GPU (default: -1, all)"
+    )
+    models.add_argument(
+        "--kv",
+        choices=[str(kind) for kind in KvType],
+        default=str(KvType.F16),
+        help="how caches store a number; the smaller ones save memory (default: f16)",
     )
     models.add_argument("--load-anyway", action="store_true", help="load even if memory seems too small")
     asked = parser.add_argument_group("prompt")

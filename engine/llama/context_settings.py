@@ -7,10 +7,14 @@ from typing import Any, Final
 
 from llama_cpp import llama_cpp as api
 
+from engine.budget.budget import KvType
 from engine.errors import ContextTooLarge, PreconditionFailed
 from engine.speculation.settings import MAX_DRAFT_LENGTH
 
 MAX_DEFAULT_CTX: Final = 8192
+
+# enum ggml_type (ggml/include/ggml.h)
+_GGML_TYPES: Final = {KvType.F16: 1, KvType.Q8_0: 8, KvType.Q4_0: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,8 @@ class ContextSettings:
 
     `max_rows` rows of logits a pass: llama.cpp reserves its compute buffer for that many rows of the whole
     vocabulary. `n_threads` is used for one token and for many alike. `n_batch` bounds a pass, and with it the
-    wait for a cancel on devices that cannot be interrupted.
+    wait for a cancel on devices that cannot be interrupted. `n_rs_seq` snapshots of a running state are kept for
+    rolling a draft back, where llama.cpp can do that for the architecture.
     """
 
     n_ctx: int = 0
@@ -27,6 +32,8 @@ class ContextSettings:
     max_rows: int = MAX_DRAFT_LENGTH + 1
     n_batch: int = 512
     offload_kqv: bool = True
+    kv_type: KvType = KvType.F16
+    n_rs_seq: int = 0
 
     def resolved_n_ctx(self, n_ctx_train: int) -> int:
         return self.n_ctx or min(n_ctx_train or MAX_DEFAULT_CTX, MAX_DEFAULT_CTX)
@@ -41,6 +48,7 @@ def context_params(settings: ContextSettings, n_ctx: int) -> Any:
     params.n_ctx = n_ctx
     params.n_batch = params.n_ubatch = settings.n_batch
     params.n_seq_max = 1
+    params.n_rs_seq = settings.n_rs_seq
     # The default reserves n_batch rows of logits: 300 MiB instead of 40 for a vocabulary of 150,000.
     params.n_outputs_max = settings.max_rows
     params.n_outputs_max_per_seq = settings.max_rows
@@ -49,6 +57,8 @@ def context_params(settings: ContextSettings, n_ctx: int) -> Any:
     # The default is true (src/llama-context.cpp) although llama.cpp's own tools use false: 5 times the cache.
     params.swa_full = False
     params.offload_kqv = settings.offload_kqv
+    # A quantised V switches flash attention on (llama_init_from_model); where that cannot be, no context is made.
+    params.type_k = params.type_v = _GGML_TYPES[settings.kv_type]
     params.no_perf = True
     return params
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from engine.errors import LoadFailed, NotAModelFile, SlipstreamError, UnknownArchitecture
+from engine.errors import KvTypeUnfit, LoadFailed, NotAModelFile, SlipstreamError
 from engine.llama.log import LogRecord
+from engine.models.model_file import unknown_architecture
 
 _ARCHITECTURE: Final = re.compile(r"unknown model architecture: '([^']*)'")
 _NO_MEMORY: Final = re.compile(
@@ -19,6 +20,11 @@ _DAMAGED: Final = re.compile(
     r"missing tensor|tensor '[^']*' not found|wrong shape|wrong number of tensors|"
     r"key not found in model|invalid gguf|duplicated"
 )
+# "K cache type q8_0 with block size 32 does not divide n_embd_head_k=80" (src/llama-context.cpp)
+_HEAD_UNFIT: Final = re.compile(
+    r"cache type (\w+) with block size (\d+) does not divide n_embd_head_[kv]=(\d+)"
+)
+_NEEDS_FLASH_ATTENTION: Final = re.compile(r"quantized V cache requires flash_attn")
 
 
 def load_error(name: str, record: LogRecord) -> SlipstreamError:
@@ -27,11 +33,7 @@ def load_error(name: str, record: LogRecord) -> SlipstreamError:
     detail = record.trouble
     match = _ARCHITECTURE.search(log)
     if match is not None:
-        return UnknownArchitecture(
-            f"“{name}” has the architecture “{match[1]}”, which this llama.cpp does not know.",
-            remedy="Update Slipstream, or choose another model.",
-            detail=detail,
-        )
+        return unknown_architecture(name, match[1], detail)
     if _CUT_SHORT.search(log):
         return NotAModelFile(
             f"“{name}” is cut short: some of its weights are not there.",
@@ -57,10 +59,19 @@ def load_error(name: str, record: LogRecord) -> SlipstreamError:
     )
 
 
-def context_error(n_ctx: int, record: LogRecord) -> LoadFailed:
+def context_error(n_ctx: int, record: LogRecord) -> SlipstreamError:
     """Return the error for a context of `n_ctx` tokens that llama.cpp did not make."""
     detail = record.trouble
-    if _NO_MEMORY.search("\n".join(line.text for line in record.lines)):
+    log = "\n".join(line.text for line in record.lines)
+    unfit = _HEAD_UNFIT.search(log)
+    if unfit is not None or _NEEDS_FLASH_ATTENTION.search(log):
+        reason = f": it goes in blocks of {unfit[2]}, the heads have {unfit[3]} numbers" if unfit else ""
+        return KvTypeUnfit(
+            f"This model's cache cannot be stored as {unfit[1] if unfit else 'anything but f16'}{reason}.",
+            remedy="Choose f16 for the cache.",
+            detail=detail,
+        )
+    if _NO_MEMORY.search(log):
         return LoadFailed(
             f"There is not enough memory for a context of {n_ctx} tokens.",
             remedy="Choose a shorter context, or close other programs.",

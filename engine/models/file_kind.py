@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+from engine.models.architectures import ENCODERS, is_known
+from engine.models.bundle import DrafterKind
 from engine.models.gguf_header import GgufHeader
 
 
@@ -20,6 +22,7 @@ class FileKind(StrEnum):
     GEMMA4_ASSISTANT = "gemma4-assistant"
     EAGLE3 = "eagle3"
     DFLASH = "dflash"
+    DFLASH2 = "dflash2"
     DSPARK = "dspark"
     PROJECTOR = "projector"
     ADAPTER = "adapter"
@@ -27,6 +30,7 @@ class FileKind(StrEnum):
     SHARD = "shard"
     EMBEDDING = "embedding"
     VOCABULARY = "vocabulary"
+    UNKNOWN = "unknown-architecture"
 
     @property
     def phrase(self) -> str:
@@ -49,9 +53,14 @@ class FileKind(StrEnum):
         return self in _HEADS
 
 
-_HEADS: Final = frozenset(
-    {FileKind.MTP_SIDECAR, FileKind.GEMMA4_ASSISTANT, FileKind.EAGLE3, FileKind.DFLASH, FileKind.DSPARK}
-)
+_HEADS: Final = {
+    FileKind.MTP_SIDECAR: DrafterKind.MTP,
+    FileKind.GEMMA4_ASSISTANT: DrafterKind.MTP,
+    FileKind.EAGLE3: DrafterKind.EAGLE3,
+    FileKind.DFLASH: DrafterKind.DFLASH,
+    FileKind.DFLASH2: DrafterKind.DFLASH,
+    FileKind.DSPARK: DrafterKind.DSPARK,
+}
 
 _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "a language model",
@@ -60,6 +69,7 @@ _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.GEMMA4_ASSISTANT: "a Gemma 4 assistant drafter",
     FileKind.EAGLE3: "an EAGLE-3 drafter",
     FileKind.DFLASH: "a DFlash drafter",
+    FileKind.DFLASH2: "a DFlash 2 drafter",
     FileKind.DSPARK: "a DSpark drafter",
     FileKind.PROJECTOR: "an image or audio projector",
     FileKind.ADAPTER: "a LoRA adapter",
@@ -67,26 +77,24 @@ _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.SHARD: "a later part of a model in several files",
     FileKind.EMBEDDING: "an embedding model",
     FileKind.VOCABULARY: "a vocabulary without weights",
+    FileKind.UNKNOWN: "a model of an architecture that this llama.cpp does not know",
 }
 
 _BESIDE_ITS_TARGET = (
-    "It belongs beside the model that it was trained for, and drafters of this kind cannot be used yet. "
+    "It belongs beside the model that it was trained for, and this version cannot use drafters of this kind yet. "
     "Choose that model, with n-gram or an ordinary small model as its drafter."
 )
 _PLACES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "Choose it as the model.",
     FileKind.TARGET_WITH_MTP: "Choose it as the model.",
-    FileKind.MTP_SIDECAR: _BESIDE_ITS_TARGET,
-    FileKind.GEMMA4_ASSISTANT: _BESIDE_ITS_TARGET,
-    FileKind.EAGLE3: _BESIDE_ITS_TARGET,
-    FileKind.DFLASH: _BESIDE_ITS_TARGET,
-    FileKind.DSPARK: _BESIDE_ITS_TARGET,
+    **dict.fromkeys(_HEADS, _BESIDE_ITS_TARGET),
     FileKind.PROJECTOR: "It belongs beside a model that sees or hears. Choose the larger file next to it.",
     FileKind.ADAPTER: "It changes another model. Choose the model that it was made from.",
     FileKind.IMATRIX: "It is only used to quantise a model. Choose the model itself.",
     FileKind.SHARD: "Choose the first part: its name contains “-00001-of-”.",
     FileKind.EMBEDDING: "It turns text into numbers and cannot write. Choose a chat model.",
     FileKind.VOCABULARY: "It holds no weights. Choose the model itself.",
+    FileKind.UNKNOWN: "Update Slipstream, or choose another model.",
 }
 
 _BY_GENERAL_TYPE: Final = {
@@ -102,18 +110,18 @@ _BY_ARCHITECTURE: Final = {
     "eagle3": FileKind.EAGLE3,
     "dflash": FileKind.DFLASH,
 }
-# Encoders of src/llama-arch.cpp: they have no decoder that could write an answer.
-_ENCODERS: Final = frozenset(
-    {
-        "bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3",
-        "eurobert", "gemma-embedding", "t5encoder", "wavtokenizer-dec",
-    }
-)  # fmt: skip
+
+
+def drafter_kind(kind: FileKind) -> DrafterKind:
+    """Return how a file of this kind drafts: as a draft model if it is a whole one, NONE if it cannot."""
+    return DrafterKind.MODEL if kind.can_answer else _HEADS.get(kind, DrafterKind.NONE)
 
 
 def classify(header: GgufHeader) -> FileKind:
     """Return what the file with this header is (rules: common/speculative.cpp,
     common_speculative_types_from_gguf).
+
+    Of a model in several files, whose head is in the last one, hand in the header of all (parts.join_parts).
     """
     by_type = _BY_GENERAL_TYPE.get(header.text("general.type"))
     if by_type is not None:
@@ -123,16 +131,28 @@ def classify(header: GgufHeader) -> FileKind:
     if header.number("split.count") > 1 and header.number("split.no") > 0:
         return FileKind.SHARD
     architecture = header.architecture
-    if architecture in _ENCODERS:
+    if architecture in ENCODERS:
         return FileKind.EMBEDDING
     by_architecture = _BY_ARCHITECTURE.get(architecture)
-    if by_architecture is FileKind.DFLASH and "markov_w1.weight" in header.tensor_names:
-        return FileKind.DSPARK
+    if by_architecture is FileKind.DFLASH:
+        return _classify_dflash(header)
     if by_architecture is not None:
         return by_architecture
-    if not header.tensors:
+    if not is_known(architecture):
+        return FileKind.UNKNOWN
+    # The first part of a model in several files may hold metadata alone.
+    if not header.tensors and header.number("split.count") <= 1:
         return FileKind.VOCABULARY
     return _classify_mtp(header)
+
+
+def _classify_dflash(header: GgufHeader) -> FileKind:
+    names = header.tensor_names
+    if "markov_w1.weight" in names:
+        return FileKind.DSPARK
+    if "selector_hidden.weight" in names or header.number("dflash.selector_top_k") > 0:
+        return FileKind.DFLASH2
+    return FileKind.DFLASH
 
 
 def _classify_mtp(header: GgufHeader) -> FileKind:

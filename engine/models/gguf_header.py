@@ -19,12 +19,17 @@ from engine.models.ggml_types import row_bytes
 from engine.models.header_cursor import ByteSource, FileSource, HeaderCursor, Scalar, cut_short, size_words
 
 MAGIC: Final = b"GGUF"
-MAX_ENTRIES: Final = 1 << 20
+MAX_ENTRIES: Final = 1 << 16
+MAX_TENSORS: Final = 1 << 15
 MAX_DIMENSIONS: Final = 4
 SHORT_ARRAY: Final = 4096
+MAX_KEPT_ELEMENTS: Final = 1 << 17
+"""All elements of the arrays that are kept, together; the arrays after that are skipped like long ones."""
 DEFAULT_ALIGNMENT: Final = 32
 
 _STRING, _ARRAY = 8, 9
+# By the number of dimensions: the shape, the type and the offset.
+_TENSOR_TAILS: Final = tuple(struct.Struct(f"<{n}QIQ") for n in range(MAX_DIMENSIONS + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ def parse_header(source: ByteSource, name: str) -> GgufHeader:
             remedy="Download a newer conversion of the model.",
         )
     n_tensors, n_entries = cursor.u64(), cursor.u64()
-    if n_tensors > MAX_ENTRIES or n_entries > MAX_ENTRIES:
+    if n_tensors > MAX_TENSORS or n_entries > MAX_ENTRIES:
         raise cursor.damaged(f"{n_tensors} tensors and {n_entries} metadata entries")
     metadata = _read_metadata(cursor, n_entries)
     tensors = tuple(_read_tensor(cursor) for _ in range(n_tensors))
@@ -178,33 +183,35 @@ def parse_header(source: ByteSource, name: str) -> GgufHeader:
 
 def _read_metadata(cursor: HeaderCursor, count: int) -> dict[str, Value]:
     metadata: dict[str, Value] = {}
+    n_kept = 0
     for _ in range(count):
         key = cursor.string()
         if key in metadata:
-            raise cursor.damaged(f"the key {key!r} is there twice")
-        metadata[key] = _read_value(cursor, cursor.u32())
+            raise cursor.damaged(f"the key {key[:99]!r} is there twice")
+        value = metadata[key] = _read_value(cursor, cursor.u32(), MAX_KEPT_ELEMENTS - n_kept)
+        n_kept += len(value) if isinstance(value, tuple) else 0
     return metadata
 
 
-def _read_value(cursor: HeaderCursor, value_type: int) -> Value:
+def _read_value(cursor: HeaderCursor, value_type: int, n_left: int) -> Value:
     if value_type == _STRING:
         return cursor.string()
     if value_type == _ARRAY:
-        return _read_array(cursor, cursor.u32(), cursor.u64())
+        return _read_array(cursor, cursor.u32(), cursor.u64(), min(n_left, SHORT_ARRAY))
     return cursor.scalar(value_type)
 
 
-def _read_array(cursor: HeaderCursor, element_type: int, count: int) -> Value:
+def _read_array(cursor: HeaderCursor, element_type: int, count: int, most: int) -> Value:
     # gguf.cpp refuses arrays of arrays as well, so a file cannot nest without bound.
     if element_type == _ARRAY:
         raise cursor.damaged("an array of arrays")
     smallest = 8 if element_type == _STRING else struct.calcsize("<" + cursor.format_of(element_type))
     cursor.expect(count * smallest)
     start = cursor.position
-    if count <= SHORT_ARRAY:
+    if count <= most:
         if element_type == _STRING:
             return tuple(cursor.string() for _ in range(count))
-        return tuple(cursor.scalar(element_type) for _ in range(count))
+        return cursor.scalars(element_type, count)
     if element_type == _STRING:
         cursor.skip_strings(count)
     else:
@@ -216,8 +223,8 @@ def _read_tensor(cursor: HeaderCursor) -> TensorInfo:
     name = cursor.string()
     n_dims = cursor.u32()
     if n_dims > MAX_DIMENSIONS:
-        raise cursor.damaged(f"the tensor {name!r} has {n_dims} dimensions")
-    shape = tuple(cursor.u64() for _ in range(n_dims))
+        raise cursor.damaged(f"the tensor {name[:99]!r} has {n_dims} dimensions")
+    *shape, ggml_type, offset = cursor.unpack(_TENSOR_TAILS[n_dims])
     if prod(shape) >= 1 << 63:
-        raise cursor.damaged(f"the tensor {name!r} has the shape {shape}")
-    return TensorInfo(name, shape, cursor.u32(), cursor.u64())
+        raise cursor.damaged(f"the tensor {name[:99]!r} has the shape {shape}")
+    return TensorInfo(name, tuple(shape), ggml_type, offset)

@@ -9,7 +9,12 @@ from typing import Final, Protocol
 
 from engine.errors import NotAModelFile
 
-MAX_HEADER_BYTES: Final = 256 << 20
+MAX_HEADER_BYTES: Final = 64 << 20
+MAX_TEXT_BYTES: Final = 8 << 20
+"""All strings that are kept, together. Skipped ones (vocabularies) do not count."""
+MAX_STRINGS: Final = 4 << 20
+"""All strings that are skipped, together: some seconds' worth would fit into the bytes."""
+_MAX_CHUNK: Final = 4 << 20
 
 _SCALARS: Final[dict[int, str]] = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
@@ -20,7 +25,7 @@ Scalar = int | float | bool | str
 
 
 class ByteSource(Protocol):
-    """Something that gives bytes by range: a local file today, a remote one later."""
+    """Something that gives bytes by range: a local file, or one on the Hub."""
 
     @property
     def size(self) -> int: ...
@@ -53,6 +58,8 @@ class HeaderCursor:
         self._source = source
         self._name = name
         self._buffer = bytearray()
+        self._text_bytes = 0
+        self._n_strings = 0
         self.position = 0
 
     def damaged(self, what: str) -> NotAModelFile:
@@ -85,7 +92,7 @@ class HeaderCursor:
     def _fill(self, end: int) -> None:
         while len(self._buffer) < end:
             have = len(self._buffer)
-            chunk = self._source.read(have, max(end - have, have, self._FIRST_READ))
+            chunk = self._source.read(have, max(end - have, min(have, _MAX_CHUNK), self._FIRST_READ))
             if not chunk:
                 raise cut_short(self._name, have, "a longer header")
             self._buffer += chunk
@@ -105,8 +112,15 @@ class HeaderCursor:
         value: int = _U64.unpack_from(self._buffer, self._need(8))[0]
         return value
 
+    def unpack(self, layout: struct.Struct) -> tuple[int, ...]:
+        return layout.unpack_from(self._buffer, self._need(layout.size))
+
     def string(self) -> str:
-        return self.take(self.u64()).decode("utf-8", errors="replace")
+        n_bytes = self.u64()
+        self._text_bytes += n_bytes
+        if self._text_bytes > MAX_TEXT_BYTES:
+            raise self.damaged(f"its texts are longer than {MAX_TEXT_BYTES} bytes")
+        return self.take(n_bytes).decode("utf-8", errors="replace")
 
     def format_of(self, value_type: int) -> str:
         if value_type not in _SCALARS:
@@ -118,16 +132,28 @@ class HeaderCursor:
         value: Scalar = struct.unpack_from(layout, self._buffer, self._need(struct.calcsize(layout)))[0]
         return value
 
+    def scalars(self, value_type: int, count: int) -> tuple[Scalar, ...]:
+        layout = f"<{count}{self.format_of(value_type)}"
+        return struct.unpack_from(layout, self._buffer, self._need(struct.calcsize(layout)))
+
     def skip_strings(self, count: int) -> None:
-        # A vocabulary has hundreds of thousands of strings: this loop is what reading a header costs.
+        self._n_strings += count
+        if self._n_strings > MAX_STRINGS:
+            raise self.damaged(f"{self._n_strings} strings")
+        # A vocabulary has hundreds of thousands of strings: this loop is what reading a header costs, and a comparison
+        # with the buffer's end in it a quarter of that. What lies beyond the end is found by unpack.
         position, unpack = self.position, _U64.unpack_from
         buffer = self._buffer
-        for _ in range(count):
-            if position + 8 > len(buffer):
+        left = count
+        while left:
+            try:
+                for left in range(left, 0, -1):  # noqa: B007, B020 - what is left when the buffer ends
+                    position += 8 + unpack(buffer, position)[0]
+                left = 0
+            except (struct.error, OverflowError):
                 self.position = position
                 self._need(8)
-            position += 8 + unpack(buffer, position)[0]
-        self.position = len(buffer) if position > len(buffer) else position
+        self.position = min(position, len(buffer))
         self.skip(position - self.position)
 
 

@@ -1,64 +1,98 @@
-"""Which models are on this computer."""
+"""Which models are on this computer: looked for where Slipstream and other programs keep them."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import platformdirs
-
-from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.folders import MODELS_FOLDER_VARIABLE, cache_folder, models_folder
+from engine.models.bundle import Bundle
+from engine.models.facts_cache import FactsCache
+from engine.models.folders import read_folders
+from engine.models.found import FoundFile, group_of
+from engine.models.hub_cache import files_in_hub_cache, hub_cache_folders
+from engine.models.other_apps import (
+    files_of_jan,
+    files_of_lm_studio,
+    files_of_ollama,
+    jan_folders,
+    lm_studio_folders,
+    ollama_folders,
+)
+from engine.models.own_folder import loose_files, read_downloaded
+from engine.models.shelf import InstalledModel, Place
+from engine.models.shelf_listing import Shelf, put_on_shelf
 from engine.models.starter import find_starter
+from engine.models.surroundings import Surroundings, here
+from engine.models.walk import gguf_files, is_encodable
 
-MODELS_FOLDER_VARIABLE = "SLIPSTREAM_MODELS_DIR"
+__all__ = [
+    "MODELS_FOLDER_VARIABLE",
+    "is_encodable",
+    "list_installed",
+    "list_shelf",
+    "models_folder",
+    "read_shelf",
+]
 
-
-def models_folder() -> Path:
-    """Return the folder that holds models; SLIPSTREAM_MODELS_DIR in the environment overrides it. It may not
-    exist.
-    """
-    override = os.environ.get(MODELS_FOLDER_VARIABLE)
-    if override:
-        return Path(override)
-    return platformdirs.user_data_path("Slipstream", appauthor=False) / "models"
+FACTS_FILE_NAME = "model-facts.json"
 
 
 def list_installed(
-    recent: Sequence[str] = (), *, starter: Callable[[], Bundle | None] = find_starter
+    opened: Sequence[str] = (), *, starter: Callable[[], Bundle | None] = find_starter
 ) -> tuple[Bundle, ...]:
-    """Return a bundle for the starter, each GGUF of the models folder and each file of `recent` that still
-    exists.
+    """Return what can be loaded: every model of the shelf, with a drafter that this version can decode with."""
+    return tuple(model.runnable_bundle for model in list_shelf(opened=opened, starter=starter))
 
-    Each file appears once. A folder that cannot be read counts as empty.
+
+def list_shelf(
+    folders: Sequence[str] | None = None,
+    opened: Sequence[str] = (),
+    *,
+    starter: Callable[[], Bundle | None] = find_starter,
+    around: Surroundings | None = None,
+    cache: FactsCache | None = None,
+) -> tuple[InstalledModel, ...]:
+    """Return the models of the shelf: see `read_shelf`."""
+    return read_shelf(folders, opened, starter=starter, around=around, cache=cache).models
+
+
+def read_shelf(
+    folders: Sequence[str] | None = None,
+    opened: Sequence[str] = (),
+    *,
+    starter: Callable[[], Bundle | None] = find_starter,
+    around: Surroundings | None = None,
+    cache: FactsCache | None = None,
+) -> Shelf:
+    """Return what is on this computer, used where it lies and never written to.
+
+    `folders` are the person's own, None: those that they added. `opened` are files that were opened by hand. A folder
+    that cannot be read counts as empty. `cache` None: the one in the user's cache folder; headers that are not in it
+    are read, so the first time may take a while.
     """
-    bundles: dict[str, Bundle] = {}
-    found = starter()
-    if found is not None:
-        bundles[_identity(found.target)] = found
-    for path in [*_ggufs_in(models_folder()), *map(Path, recent)]:
-        if path.is_file():
-            bundles.setdefault(_identity(str(path)), Bundle(path.stem, str(path), NGRAM_DRAFTER))
-    return tuple(bundles.values())
-
-
-def _ggufs_in(folder: Path) -> Iterable[Path]:
+    kept = cache if cache is not None else FactsCache(cache_folder() / FACTS_FILE_NAME)
+    found = _find(read_folders() if folders is None else folders, opened, around or here())
     try:
-        found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".gguf")
-    except OSError:
-        return ()
-    # A name that is not valid Unicode cannot be handed to the worker.
-    return [path for path in found if is_encodable(str(path))]
+        downloaded = read_downloaded(models_folder())
+        return put_on_shelf(found, kept.facts, starter=starter(), downloaded=downloaded)
+    finally:
+        kept.save()
 
 
-def is_encodable(text: str) -> bool:
-    """Whether `text` is valid Unicode; file names and arguments may hold lone surrogates for other bytes."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _identity(path: str) -> str:
-    return os.path.normcase(os.path.realpath(path))
+def _find(folders: Sequence[str], opened: Sequence[str], around: Surroundings) -> Iterator[FoundFile]:
+    yield from loose_files(models_folder())
+    for folder in hub_cache_folders(around):
+        yield from files_in_hub_cache(folder)
+    for folder in lm_studio_folders(around):
+        yield from files_of_lm_studio(folder)
+    for folder in jan_folders(around):
+        yield from files_of_jan(folder)
+    for folder in ollama_folders(around):
+        yield from files_of_ollama(folder)
+    for name in folders:
+        for path in gguf_files(Path(name)):
+            yield FoundFile(path, Place.FOLDER, group=group_of(path))
+    for name in opened:
+        path = Path(name)
+        yield FoundFile(path, Place.OPENED, group=group_of(path))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
-from engine.errors import FileGone, WrongKindOfFile
+from engine.errors import UnknownArchitecture, WrongKindOfFile
 from engine.models.file_kind import FileKind, classify
 from engine.models.gguf_header import GgufHeader, LongArray, read_header
-
-# common/download.cpp: the name of a part of a model in several files.
-_PART: Final = re.compile(r"^(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$")
+from engine.models.parts import join_parts, read_parts
 
 
 class ModelRole(StrEnum):
@@ -48,38 +44,31 @@ class ModelFile:
 def check_model_file(path: Path, role: ModelRole = ModelRole.TARGET) -> ModelFile:
     """Read the file's header and return what it is.
 
-    Raises FileGone, NotAModelFile (not a GGUF, damaged, cut short) or WrongKindOfFile.
+    Raises FileGone, NotAModelFile (not a GGUF, damaged, cut short), UnknownArchitecture or WrongKindOfFile.
     """
     header = read_header(path)
-    kind = classify(header)
+    kind, file_bytes = classify(header), header.file_bytes
+    if kind.can_answer:
+        joined = join_parts(read_parts(path, header))
+        kind, file_bytes = classify(joined), joined.file_bytes
+    if kind is FileKind.UNKNOWN:
+        raise unknown_architecture(path.name, header.architecture)
     if not kind.can_answer:
         raise WrongKindOfFile(_refusal(path.name, kind, role), remedy=kind.place, detail=str(path))
-    return ModelFile(path, header, kind, header.file_bytes + _other_parts_bytes(path, header))
+    return ModelFile(path, header, kind, file_bytes)
+
+
+def unknown_architecture(name: str, architecture: str, detail: str = "") -> UnknownArchitecture:
+    """Return the error for the file `name`, which this llama.cpp cannot load."""
+    return UnknownArchitecture(
+        f"“{name}” has the architecture “{architecture}”, which this llama.cpp does not know.",
+        remedy=FileKind.UNKNOWN.place,
+        detail=detail,
+    )
 
 
 def _refusal(name: str, kind: FileKind, role: ModelRole) -> str:
     if role is ModelRole.DRAFT_MODEL and kind.is_drafter_only:
-        return f"“{name}” is {kind.phrase}, which cannot be used yet; draft models can."
+        return f"“{name}” is {kind.phrase}, which cannot be used yet in this version; draft models can."
     purpose = "a model that can answer" if role is ModelRole.TARGET else "a draft model"
     return f"“{name}” is {kind.phrase}, not {purpose}."
-
-
-def _other_parts_bytes(path: Path, header: GgufHeader) -> int:
-    """Return the size of the other parts of a model in several files.
-
-    Raises FileGone if one is missing or cut short.
-    """
-    count = header.number("split.count")
-    match = _PART.match(path.name)
-    if count <= 1 or match is None:
-        return 0
-    total = 0
-    for number in range(2, count + 1):
-        part = path.with_name(f"{match['stem']}-{number:05d}-of-{count:05d}.gguf")
-        if not part.is_file():
-            raise FileGone(
-                f"Part {number} of {count} of this model is missing: “{part.name}”.",
-                remedy="Put all parts into one folder, or download the missing one.",
-            )
-        total += read_header(part).file_bytes
-    return total

@@ -15,6 +15,8 @@ from engine.worker.messages import (
     Generate,
     ListDevices,
     LoadBundle,
+    MeasureBudget,
+    MeasureDevices,
     Ping,
     Pong,
     Race,
@@ -23,7 +25,7 @@ from engine.worker.messages import (
     decode_command,
 )
 
-Job = LoadBundle | Unload | Generate | Race | ListDevices
+Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | MeasureDevices
 
 
 class Flag(Protocol):

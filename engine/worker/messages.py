@@ -1,8 +1,9 @@
 """The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
 
 Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
-of `Finished`, `Loaded`, `Unloaded`, `DevicesListed` or `Failed`. `Cancel` ends a job early: a generation or a race then
-finishes with reason "cancelled" and keeps its rounds; a load fails with kind "Cancelled".
+of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured`, `BudgetMeasured` or `Failed`. `Cancel` ends a
+job early: a generation or a race then finishes with reason "cancelled" and keeps its rounds; anything else fails with
+kind "Cancelled".
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Final
 
 import msgspec
 
+from engine.budget.budget import Budget, BudgetQuestion, KvType
 from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
 from engine.models.description import Device as Device
 from engine.models.description import LoadedModel as LoadedModel
+from engine.recommend.advice import ComputerSpeed
 from engine.speculation.round import FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 
@@ -26,13 +29,15 @@ SPECULATIVE_LANE: Final = 1
 class LoadSettings(msgspec.Struct, frozen=True):
     """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen from the computer.
 
-    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory.
+    `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory. `kv_type` is
+    how the caches of target and drafter store a number.
     """
 
     n_ctx: int = 0
     n_threads: int = 0
     n_gpu_layers: int = -1
     check_memory: bool = True
+    kv_type: KvType = KvType.F16
 
 
 # ------------------------------------------------------------------------------------------------ commands
@@ -75,6 +80,13 @@ class ListDevices(msgspec.Struct, frozen=True, tag=True):
     job: int
 
 
+class MeasureBudget(msgspec.Struct, frozen=True, tag=True):
+    """Answered by BudgetMeasured. What is loaded stays as it is, and counts as taken."""
+
+    job: int
+    question: BudgetQuestion
+
+
 class Cancel(msgspec.Struct, frozen=True, tag=True):
     """Stop job `job`, whether it runs or waits; a job that has ended is left alone."""
 
@@ -89,7 +101,24 @@ class Shutdown(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-Command = LoadBundle | Unload | Generate | Race | ListDevices | Cancel | Ping | Shutdown
+class MeasureDevices(msgspec.Struct, frozen=True, tag=True):
+    """Measure how fast each device reads weights, and what the starter model reaches on it; takes seconds."""
+
+    job: int
+
+
+Command = (
+    LoadBundle
+    | Unload
+    | Generate
+    | Race
+    | ListDevices
+    | MeasureBudget
+    | MeasureDevices
+    | Cancel
+    | Ping
+    | Shutdown
+)
 
 
 # -------------------------------------------------------------------------------------------------- events
@@ -111,7 +140,9 @@ class LoadProgress(msgspec.Struct, frozen=True, tag=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
-    """`memory_bytes` is what weights, caches and compute buffers take, by device name."""
+    """`memory_bytes` is what weights, caches and compute buffers take, by device name; `predicted_bytes` is what was
+    expected before. `grown_bytes` is how much the process grew while it loaded.
+    """
 
     job: int
     target: LoadedModel
@@ -122,6 +153,21 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     memory_bytes: dict[str, int]
     load_s: float
+    predicted_bytes: dict[str, int] = {}
+    grown_bytes: int = 0
+
+
+class MemoryChanged(msgspec.Struct, frozen=True, tag=True):
+    """What is loaded takes more than before: a race has made its second context. The fields are those of Loaded."""
+
+    job: int
+    memory_bytes: dict[str, int]
+    predicted_bytes: dict[str, int]
+
+
+class BudgetMeasured(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    budget: Budget
 
 
 class Unloaded(msgspec.Struct, frozen=True, tag=True):
@@ -133,6 +179,19 @@ class DevicesListed(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     llama_cpp_version: str
     llama_cpp_system_info: str
+
+
+class MeasureDevicesProgress(msgspec.Struct, frozen=True, tag=True):
+    """`fraction` 0 to 1 of all that is measured; `what` is the device that it is about."""
+
+    job: int
+    what: str
+    fraction: float
+
+
+class DevicesMeasured(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    speed: ComputerSpeed
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
@@ -216,6 +275,10 @@ Event = (
     | Loaded
     | Unloaded
     | DevicesListed
+    | MemoryChanged
+    | BudgetMeasured
+    | MeasureDevicesProgress
+    | DevicesMeasured
     | Started
     | RoundDone
     | LaneFinished

@@ -6,9 +6,19 @@ import msgspec
 
 from engine.errors import Cancelled
 from engine.worker.inbox import Job
-from engine.worker.messages import DevicesListed, Failed, Finished, LoadBundle, Loaded, Unload, Unloaded
+from engine.worker.messages import (
+    BudgetMeasured,
+    DevicesListed,
+    DevicesMeasured,
+    Failed,
+    Finished,
+    LoadBundle,
+    Loaded,
+    Unload,
+    Unloaded,
+)
 
-JobEnd = Finished | Loaded | Unloaded | DevicesListed | Failed
+JobEnd = Finished | Loaded | Unloaded | DevicesListed | DevicesMeasured | BudgetMeasured | Failed
 
 
 class Reload:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import FileGone, WrongKindOfFile
-from engine.models.file_kind import FileKind, classify
+from engine.errors import FileGone, UnknownArchitecture, WrongKindOfFile
+from engine.models.bundle import DrafterKind
+from engine.models.file_kind import FileKind, classify, drafter_kind
 from engine.models.gguf_header import read_header
 from engine.models.model_file import ModelRole, check_model_file
 from tests.engine.models.gguf_writer import Entry, gguf, tensor
@@ -47,8 +48,10 @@ def test_every_kind_of_drafter_and_target_is_known_by_its_header(name: str, kind
         ({"general.type": "adapter", "general.architecture": "llama"}, FileKind.ADAPTER),
         ({"general.type": "imatrix"}, FileKind.IMATRIX),
         ({"general.architecture": "nomic-bert"}, FileKind.EMBEDDING),
+        ({"general.architecture": "llama-embed"}, FileKind.EMBEDDING),
+        ({"general.architecture": "dflash", "dflash.selector_top_k": 4}, FileKind.DFLASH2),
         ({"general.architecture": "llama", "split.count": 3, "split.no": 1}, FileKind.SHARD),
-        ({"general.architecture": "llama", "split.count": 3, "split.no": 0}, FileKind.TARGET),
+        ({"imatrix.chunk_count": 3}, FileKind.IMATRIX),
     ],
 )
 def test_what_cannot_answer_is_refused_with_its_name_and_its_place(
@@ -57,8 +60,6 @@ def test_what_cannot_answer_is_refused_with_its_name_and_its_place(
     path = tmp_path / "file.gguf"
     path.write_bytes(gguf(metadata, WEIGHTS, data_bytes=32))
     assert classify(read_header(path)) is kind
-    if kind.can_answer:
-        return
     with pytest.raises(WrongKindOfFile) as caught:
         check_model_file(path)
     assert kind.phrase in caught.value.sentence
@@ -72,11 +73,39 @@ def test_a_vocabulary_without_weights_is_refused(tmp_path: Path) -> None:
         check_model_file(path)
 
 
+def test_an_architecture_that_llama_cpp_does_not_know_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "new.gguf"
+    path.write_bytes(gguf({"general.architecture": "qwen9"}, WEIGHTS, data_bytes=32))
+    assert classify(read_header(path)) is FileKind.UNKNOWN
+    with pytest.raises(UnknownArchitecture, match=r"“qwen9”, which this llama\.cpp does not know"):
+        check_model_file(path)
+
+
+def test_the_first_part_of_a_model_may_hold_metadata_alone(tmp_path: Path) -> None:
+    path = tmp_path / "first.gguf"
+    path.write_bytes(gguf({"general.architecture": "llama", "split.count": 3, "split.no": 0}))
+    assert classify(read_header(path)) is FileKind.TARGET
+
+
+def test_each_kind_of_head_drafts_in_its_own_way() -> None:
+    assert drafter_kind(FileKind.TARGET) is DrafterKind.MODEL
+    assert drafter_kind(FileKind.GEMMA4_ASSISTANT) is DrafterKind.MTP
+    assert drafter_kind(FileKind.DFLASH2) is DrafterKind.DFLASH
+    assert drafter_kind(FileKind.PROJECTOR) is DrafterKind.NONE
+    assert all(
+        (drafter_kind(kind) is DrafterKind.NONE) != kind.is_drafter_only
+        for kind in FileKind
+        if not kind.can_answer
+    )
+
+
 def test_a_drafter_as_target_and_a_head_as_draft_model_are_refused() -> None:
     path = TINY_MODELS / "llama-eagle3.gguf"
     with pytest.raises(WrongKindOfFile, match="is an EAGLE-3 drafter, not a model that can answer"):
         check_model_file(path)
-    with pytest.raises(WrongKindOfFile, match="is an EAGLE-3 drafter, which cannot be used yet"):
+    with pytest.raises(
+        WrongKindOfFile, match="is an EAGLE-3 drafter, which cannot be used yet in this version"
+    ):
         check_model_file(path, ModelRole.DRAFT_MODEL)
 
 

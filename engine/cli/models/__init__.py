@@ -1,0 +1,1 @@
+"""`slipstream models …`: what there is on the Hub and on this computer."""

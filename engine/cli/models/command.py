@@ -1,0 +1,20 @@
+"""`slipstream models …`: its parser; each verb lives in a file of its own."""
+
+from __future__ import annotations
+
+import argparse
+
+from engine.cli.models.search import add_search
+from engine.cli.models.show import add_show
+from engine.cli.models.verb import AddVerb
+
+VERBS: tuple[AddVerb, ...] = (add_search, add_show)
+
+
+def add_models(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `models` and its verbs to the commands of `slipstream`."""
+    summary = "find, download and keep models"
+    parser = commands.add_parser("models", help=summary, description=summary, allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
+    for add in VERBS:
+        add(verbs)

@@ -1,0 +1,116 @@
+"""Headers of models that are not here: fetched once, kept as sparse files that look like the models to llama.cpp."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import httpx2
+import msgspec
+
+from engine.errors import SlipstreamError
+from engine.hub.connection import IsCancelled, never_cancelled
+from engine.hub.range_source import RangeSource
+from engine.models.gguf_header import check_complete, parse_header
+from engine.models.parts import part_names
+from engine.models.remote import RemoteFile
+from engine.models.sparse_file import write_sparse
+
+_UNSAFE: Final = re.compile(r"[^\w.+() -]", re.ASCII)
+_MAX_NAME: Final = 150
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\.", re.IGNORECASE)
+
+
+def fetch_header(
+    remote: RemoteFile,
+    folder: Path,
+    *,
+    token: str = "",
+    endpoint: str = "",
+    is_cancelled: IsCancelled = never_cancelled,
+    parts: Sequence[RemoteFile] = (),
+) -> Path:
+    """Return a file in `folder` that has the header of `remote` and its length, and nothing else.
+
+    Of a model in several files `remote` is the first one, and all are fetched: those of `parts`, else those that its
+    name tells. What is there already is returned at once, without asking the Hub, if `remote` is pinned to a commit or
+    a sha256. Raises what RangeSource raises, and NoSparseFiles.
+    """
+    files = tuple(parts) or tuple(_renamed(remote, name) for name in part_names(remote.name))
+    known = cached_header(remote, folder, parts=files)
+    if known is not None:
+        return known
+    with httpx2.Client() as client:
+        first = RangeSource(remote, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
+        commit = first.identity.commit or remote.revision
+        found = msgspec.structs.replace(remote, revision=commit, sha256=first.identity.sha256)
+        own = folder / (_keys(remote) or (_key(found),))[0]
+        for file in files:
+            path = own / _safe_name(file)
+            if path.exists():
+                continue
+            pinned = msgspec.structs.replace(file, revision=commit)
+            source = (
+                first
+                if file == files[0]
+                else RangeSource(pinned, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
+            )
+            _write(source, file, path)
+    return own / _safe_name(files[0])
+
+
+def cached_header(remote: RemoteFile, folder: Path, *, parts: Sequence[RemoteFile] = ()) -> Path | None:
+    """Return what fetch_header has put into `folder` for a pinned file; None if the Hub has to be asked."""
+    files = tuple(parts) or tuple(_renamed(remote, name) for name in part_names(remote.name))
+    for key in _keys(remote):
+        paths = [folder / key / _safe_name(file) for file in files]
+        if all(path.is_file() for path in paths):
+            return paths[0]
+    return None
+
+
+def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
+    header = parse_header(source, file.name)
+    check_complete(header, file.name)
+    try:
+        write_sparse(path, source.read(0, header.data_offset), source.size)
+    except OSError as error:
+        raise SlipstreamError(
+            f"The header of “{file.name}” cannot be kept.",
+            remedy="Make room on the disk, or check that Slipstream may write to its cache folder.",
+            detail=f"{path}: {error}",
+        ) from error
+
+
+def _keys(remote: RemoteFile) -> tuple[str, ...]:
+    """Return the folders in which the header of a pinned file may be; () for one that may change."""
+    by_commit = (
+        (_key(msgspec.structs.replace(remote, sha256="")),) if _COMMIT.fullmatch(remote.revision) else ()
+    )
+    return ((_key(remote),) if _SHA256.fullmatch(remote.sha256) else ()) + by_commit
+
+
+def _key(remote: RemoteFile) -> str:
+    """Return the folder of a content: named for its sha256, else for where and in which commit it is."""
+    if _SHA256.fullmatch(remote.sha256):
+        return f"sha256-{remote.sha256}"
+    place = f"{remote.repo}@{remote.revision}/{remote.path}"
+    return f"commit-{hashlib.sha256(place.encode()).hexdigest()}"
+
+
+def _renamed(remote: RemoteFile, name: str) -> RemoteFile:
+    """Return the part called `name` beside `remote`, of which size and hash are not known."""
+    if name == remote.name:
+        return remote
+    return RemoteFile(remote.repo, str(PurePosixPath(remote.path).with_name(name)), remote.revision)
+
+
+def _safe_name(file: RemoteFile) -> str:
+    """Return the file's name as one that every file system takes, its end kept: what parts are called matters."""
+    name = _UNSAFE.sub("_", file.name)[-_MAX_NAME:].lstrip(". ") or "model.gguf"
+    return f"_{name}" if _RESERVED.match(name) else name

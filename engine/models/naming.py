@@ -1,0 +1,64 @@
+"""From what a person types to a model of the shelf."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from engine.errors import NoSuchModel
+from engine.models.shelf import InstalledModel
+
+_N_NEAR: Final = 3
+
+
+def find_installed(name: str, models: Sequence[InstalledModel]) -> InstalledModel:
+    """Return the model that `name` means: its id, its name, the path of its file, or the beginning of just one id.
+
+    Case is not looked at. Raises NoSuchModel, with the nearest names, where none or more than one is meant.
+    """
+    wanted = name.strip().casefold()
+    exact = [m for m in models if wanted in (m.id.casefold(), m.bundle.name.casefold())]
+    if exact:
+        # Two copies may bear one name, but an id is unique.
+        return next((m for m in exact if m.id.casefold() == wanted), exact[0])
+    if (by_path := _by_path(name, models)) is not None:
+        return by_path
+    begun = [m for m in models if wanted and _begins(m, wanted)]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise NoSuchModel(
+            f"“{name}” may mean {_listing([m.id for m in begun[:6]], 'or')}.", remedy="Type more of the name."
+        )
+    raise NoSuchModel(f"There is no model “{name}” on this computer.", remedy=_remedy(wanted, models))
+
+
+def _begins(model: InstalledModel, wanted: str) -> bool:
+    return model.id.casefold().startswith(wanted) or model.bundle.name.casefold().startswith(wanted)
+
+
+def _by_path(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:
+    try:
+        if not os.path.isfile(name):
+            return None
+    except ValueError:
+        return None
+    wanted = os.path.realpath(name)
+    return next((m for m in models if os.path.realpath(m.bundle.target) == wanted), None)
+
+
+def _remedy(wanted: str, models: Sequence[InstalledModel]) -> str:
+    ids = {model.id.casefold(): model.id for model in models}
+    near = [ids[key] for key in difflib.get_close_matches(wanted, ids, n=_N_NEAR, cutoff=0.5)]
+    near += [m.id for m in models if wanted and wanted in m.id.casefold() and m.id not in near]
+    if near:
+        return f"Did you mean {_listing(near[:_N_NEAR], 'or')}?"
+    return "`slipstream models list` shows what is here, `slipstream models search` what can be had."
+
+
+def _listing(names: Sequence[str], word: str) -> str:
+    """Return "“a”", "“a” or “b”", "“a”, “b” or “c”"."""
+    quoted = [f"“{name}”" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"

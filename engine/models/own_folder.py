@@ -1,0 +1,49 @@
+"""What Slipstream downloaded itself, and what else lies in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.download.store import file_path, read_manifests
+from engine.errors import UnsafeName
+from engine.models.found import FoundFile, group_of
+from engine.models.hub_cache import files_in_hub_cache
+from engine.models.remote import RemoteBundle
+from engine.models.shelf import Place
+from engine.models.walk import gguf_files
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadedBundle:
+    """A bundle that came whole; `drafter` None where it has no file of its own."""
+
+    remote: RemoteBundle
+    target: Path
+    drafter: Path | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.target,) if self.drafter is None else (self.target, self.drafter)
+
+
+def read_downloaded(folder: Path) -> tuple[DownloadedBundle, ...]:
+    """Return the bundles of which `folder` has a manifest; one whose manifest names no usable file is left out."""
+    found = []
+    for manifest in read_manifests(folder):
+        bundle = manifest.bundle
+        try:
+            paths = [file_path(folder, parts[0]) for parts in (bundle.target, bundle.drafter) if parts]
+        except UnsafeName:
+            continue
+        if bundle.target:
+            found.append(DownloadedBundle(bundle, paths[0], paths[1] if bundle.drafter else None))
+    return tuple(found)
+
+
+def loose_files(folder: Path) -> Iterator[FoundFile]:
+    """Yield every GGUF of the folder, in the Hub's layout or put there by hand."""
+    yield from files_in_hub_cache(folder)
+    for path in gguf_files(folder):
+        yield FoundFile(path, Place.FOLDER, group=group_of(path))

@@ -1,0 +1,71 @@
+"""Files that are as long as a model but hold its header alone, and take no more room than that."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from engine.errors import NoSparseFiles
+
+_PROBE_BYTES: Final = 16 << 20
+_ST_BLOCK_BYTES: Final = 512
+_FSCTL_SET_SPARSE: Final = 0x000900C4
+
+
+def write_sparse(path: Path, beginning: bytes, length: int) -> None:
+    """Write a file of `length` bytes that begins with `beginning` and is a hole after it.
+
+    It appears whole or not at all. Raises NoSparseFiles where the disk would really take `length` bytes, and OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _require_holes(path.parent, length)
+    handle, name = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _mark_sparse(file, path)
+            file.write(beginning)
+            file.truncate(length)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _require_holes(folder: Path, length: int) -> None:
+    """Raise NoSparseFiles unless a hole in a file takes no room: exFAT and FAT fill tens of gigabytes."""
+    if length < _PROBE_BYTES or sys.platform == "win32":
+        return
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(_PROBE_BYTES)
+        taken = os.fstat(file.fileno()).st_blocks * _ST_BLOCK_BYTES
+    if taken > _PROBE_BYTES // 2:
+        raise _no_holes(folder)
+
+
+def _mark_sparse(file: BinaryIO, path: Path) -> None:
+    """On Windows a file must be told to have holes before it is made longer."""
+    if sys.platform == "win32":
+        import ctypes
+        import msvcrt
+
+        returned = ctypes.c_ulong(0)
+        done = ctypes.windll.kernel32.DeviceIoControl(
+            ctypes.c_void_p(msvcrt.get_osfhandle(file.fileno())),
+            _FSCTL_SET_SPARSE, None, 0, None, 0, ctypes.byref(returned), None,
+        )  # fmt: skip
+        if not done:
+            raise _no_holes(path.parent)
+
+
+def _no_holes(folder: Path) -> NoSparseFiles:
+    return NoSparseFiles(
+        "The disk with Slipstream's cache cannot keep a model's header without the model.",
+        remedy="Formats such as exFAT cannot. Have the cache on the system's own disk, or download the model first.",
+        detail=str(folder),
+    )
