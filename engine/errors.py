@@ -65,6 +65,10 @@ class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
 
 
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
+
+
 class DrafterCannotRun(SlipstreamError):
     """The drafter is of a kind that this version cannot draft with."""
 
@@ -87,6 +91,34 @@ class DecodeFailed(SlipstreamError):
 
 class PreconditionFailed(SlipstreamError):
     """A call would have violated one of llama.cpp's asserted preconditions; it was not made."""
+
+
+class UnsafeName(SlipstreamError):
+    """A file name from the network would leave the folder or cannot exist on some system."""
+
+
+class DiskFull(SlipstreamError):
+    """The disk has too little room for what is still to come."""
+
+
+class ChangedOnHub(SlipstreamError):
+    """The Hub has another file than the one that was checked."""
+
+
+class DamagedDownload(SlipstreamError):
+    """What arrived, or what lies on the disk, is not the file that it should be."""
+
+
+class FileInUse(SlipstreamError):
+    """A file cannot be deleted while a program has it open."""
+
+
+class DownloadRefused(SlipstreamError):
+    """The Hub does not hand out this file: gated, private or not there."""
+
+
+class DownloadBroken(SlipstreamError):
+    """The file could not be fetched although it was tried again and again."""
 
 
 class WorkerDied(SlipstreamError):
@@ -115,6 +147,10 @@ class RateLimited(SlipstreamError):
 
 class RepositoryNotFound(SlipstreamError):
     """There is no such repository, or it is private."""
+
+
+class NotInRepository(RepositoryNotFound):
+    """The repository is there, this file or version of it is not."""
 
 
 class GatedRepository(SlipstreamError):

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from engine.budget.budget import BudgetQuestion
 from engine.models.bundle import Bundle
 from engine.speculation.settings import GenerationSettings
 from engine.worker.child import WorkerChild
@@ -16,6 +17,7 @@ from engine.worker.messages import (
     ListDevices,
     LoadBundle,
     LoadSettings,
+    MeasureBudget,
     MeasureDevices,
     Prompt,
     Race,
@@ -59,6 +61,9 @@ class EngineService(Protocol):
     def race(self, prompt: Prompt, settings: GenerationSettings) -> int: ...
 
     def list_devices(self) -> int: ...
+
+    def budget(self, question: BudgetQuestion) -> int:
+        """Return the job's id; BudgetMeasured or Failed follows. What is loaded stays as it is."""
 
     def measure_devices(self) -> int:
         """DevicesMeasured or Failed follows, MeasureDevicesProgress in between; takes seconds."""
@@ -120,6 +125,11 @@ class Service:
     def list_devices(self) -> int:
         job = self._next_job()
         self._requests.put(ListDevices(job))
+        return job
+
+    def budget(self, question: BudgetQuestion) -> int:
+        job = self._next_job()
+        self._requests.put(MeasureBudget(job, question))
         return job
 
     def measure_devices(self) -> int:

@@ -45,7 +45,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     """What is asked. `target` and the drafter's path are files, whole ones or header-only sparse ones.
 
     `contexts` () is the ladder up to the model's own limit. `n_gpu_layers` -1: all. `draft_length` sizes what is kept
-    for rolling back.
+    for rolling back. `held` are bytes by device that are given back before it is loaded: what is loaded now.
     """
 
     target: str
@@ -55,6 +55,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     n_gpu_layers: int = -1
     draft_length: int = 3
     race: bool = False
+    held: tuple[tuple[str, int], ...] = ()
 
 
 class DeviceUse(msgspec.Struct, frozen=True):
@@ -101,7 +102,7 @@ class Budget(msgspec.Struct, frozen=True):
 
     `largest_fit` is the largest context that fits by KV type, in steps of 256; 0: none. `n_gpu_layers_that_fit` is -1
     where all do or there is no GPU. `error_fraction` is 0 where llama.cpp itself said the numbers, else how far an
-    estimate may be off.
+    estimate may be off. `unfit` says in words why a cache type of the question cannot be had.
     """
 
     devices: tuple[Device, ...]
@@ -112,6 +113,7 @@ class Budget(msgspec.Struct, frozen=True):
     n_gpu_layers_that_fit: int = -1
     speed_or_context: SpeedOrContext | None = None
     error_fraction: float = 0.0
+    unfit: dict[KvType, str] = msgspec.field(default_factory=dict)
 
     @property
     def is_estimate(self) -> bool:

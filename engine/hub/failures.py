@@ -11,6 +11,7 @@ import httpx2
 from engine.errors import (
     GatedRepository,
     HubTrouble,
+    NotInRepository,
     Offline,
     RateLimited,
     RepositoryNotFound,
@@ -154,7 +155,7 @@ def _not_found(repo: str, code: str, detail: str) -> SlipstreamError:
     if not repo:
         return HubTrouble("The Hugging Face Hub does not know this request.", remedy=_RETRY, detail=detail)
     if code in ("EntryNotFound", "RevisionNotFound"):
-        return RepositoryNotFound(
+        return NotInRepository(
             f"“{repo}” does not hold this any more.",
             remedy="Open the repository's page and choose from what is there now.",
             detail=detail,

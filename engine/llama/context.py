@@ -11,6 +11,7 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
+from engine.budget.budget import KvType
 from engine.errors import Cancelled, DecodeFailed, PreconditionFailed, PromptTooLong
 from engine.llama.batch import SEQUENCE, TokenBatch
 from engine.llama.cancel import CancelFlag, abort_callback_address
@@ -45,7 +46,9 @@ class Context:
             self._pointer: Any = api.llama_init_from_model(model.pointer, params)
         if not self._pointer:
             raise context_error(n_ctx, record)
-        self.uses_flash_attention = bool(record.find("Flash Attention enabled"))
+        # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
+        forced = settings.kv_type is not KvType.F16
+        self.uses_flash_attention = forced or bool(record.find("Flash Attention enabled"))
         self._memory = api.llama_get_memory(self._pointer)
         self.n_ctx = int(api.llama_n_ctx(self._pointer))
         self.n_batch = int(api.llama_n_batch(self._pointer))
@@ -70,6 +73,11 @@ class Context:
         if self._pointer is None:
             raise PreconditionFailed("The context is closed.")
         return self._pointer
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """Return what running states that were set aside take of main memory."""
+        return self._snapshots.n_bytes if self._snapshots is not None else 0
 
     def is_end_of_answer(self, token: int) -> bool:
         return self.model.vocabulary.is_end_of_answer(token)

@@ -36,6 +36,10 @@ class Snapshots:
         self._context = context
         self._kept: dict[Moment, _Snapshot] = {}
 
+    @property
+    def n_bytes(self) -> int:
+        return sum(len(snapshot.buffer) for snapshot in self._kept.values())
+
     def take(self, moment: Moment, n_tokens: int) -> None:
         """Set the state aside, which `n_tokens` tokens led to, in place of the last one of this moment."""
         size = api.llama_state_seq_get_size_ext(self._context, SEQUENCE, _FLAGS)

@@ -45,7 +45,8 @@ class CatalogueEntry(msgspec.Struct, frozen=True):
 
     `is_verified` False: the files' facts come from third parties, and the Hub is asked before the first download.
     `rough_target_bytes`, `rough_drafter_bytes` say about how large files are whose exact size is not known, else 0.
-    `architecture` is the target's, as its GGUF says.
+    `architecture` is the target's, as its GGUF says. `released` is the target's month ("2026-08") or year, "" if nobody
+    knows.
     """
 
     bundle: RemoteBundle
@@ -58,6 +59,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True):
     rough_target_bytes: int = 0
     rough_drafter_bytes: int = 0
     architecture: str = ""
+    released: str = ""
 
     @property
     def target_bytes(self) -> int:

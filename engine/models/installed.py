@@ -19,7 +19,7 @@ from engine.models.other_apps import (
     lm_studio_folders,
     ollama_folders,
 )
-from engine.models.own_folder import loose_files
+from engine.models.own_folder import loose_files, read_downloaded
 from engine.models.shelf import InstalledModel, Place
 from engine.models.shelf_listing import Shelf, put_on_shelf
 from engine.models.starter import find_starter
@@ -74,7 +74,8 @@ def read_shelf(
     kept = cache if cache is not None else FactsCache(cache_folder() / FACTS_FILE_NAME)
     found = _find(read_folders() if folders is None else folders, opened, around or here())
     try:
-        return put_on_shelf(found, kept.facts, starter=starter())
+        downloaded = read_downloaded(models_folder())
+        return put_on_shelf(found, kept.facts, starter=starter(), downloaded=downloaded)
     finally:
         kept.save()
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.download.store import file_path, read_manifests
+from engine.errors import UnsafeName
 from engine.models.found import FoundFile, group_of
 from engine.models.hub_cache import files_in_hub_cache
 from engine.models.remote import RemoteBundle
@@ -24,6 +26,20 @@ class DownloadedBundle:
     @property
     def files(self) -> tuple[Path, ...]:
         return (self.target,) if self.drafter is None else (self.target, self.drafter)
+
+
+def read_downloaded(folder: Path) -> tuple[DownloadedBundle, ...]:
+    """Return the bundles of which `folder` has a manifest; one whose manifest names no usable file is left out."""
+    found = []
+    for manifest in read_manifests(folder):
+        bundle = manifest.bundle
+        try:
+            paths = [file_path(folder, parts[0]) for parts in (bundle.target, bundle.drafter) if parts]
+        except UnsafeName:
+            continue
+        if bundle.target:
+            found.append(DownloadedBundle(bundle, paths[0], paths[1] if bundle.drafter else None))
+    return tuple(found)
 
 
 def loose_files(folder: Path) -> Iterator[FoundFile]:

@@ -27,10 +27,14 @@ class RemoteFile(msgspec.Struct, frozen=True):
         return PurePosixPath(self.path).name
 
     @property
+    def is_at_commit(self) -> bool:
+        """Whether the revision is a commit, which never changes, and not a branch's or a tag's name."""
+        return len(self.revision) == 40 and all(c in "0123456789abcdef" for c in self.revision)
+
+    @property
     def is_pinned(self) -> bool:
         """Whether revision, size and sha256 are all known, so that nothing else can come in its place."""
-        is_commit = len(self.revision) == 40 and all(c in "0123456789abcdef" for c in self.revision)
-        return is_commit and self.size_bytes > 0 and len(self.sha256) == 64
+        return self.is_at_commit and self.size_bytes > 0 and len(self.sha256) == 64
 
 
 class RemoteBundle(msgspec.Struct, frozen=True):

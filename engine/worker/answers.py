@@ -25,6 +25,7 @@ from engine.worker.messages import (
     Event,
     FirstDifference,
     LaneFinished,
+    MemoryChanged,
     RoundDone,
     Started,
 )
@@ -56,7 +57,11 @@ def answer(
 def compare(
     bundle: LoadedBundle, job: int, prompt: list[int], settings: GenerationSettings, *, emit: Emit
 ) -> FirstDifference | None:
-    """Race two lanes from empty caches; return where greedy ones part. Raises as `answer` does."""
+    """Race two lanes from empty caches; return where greedy ones part. Raises as `answer` does.
+
+    MemoryChanged tells where this took a second context.
+    """
+    n_contexts = len(bundle.contexts())
     try:
         plain = bundle.plain_context()
     except Cancelled:
@@ -64,6 +69,8 @@ def compare(
         for lane in (PLAIN_LANE, SPECULATIVE_LANE):
             emit(LaneFinished(job, lane, FinishReason.CANCELLED))
         return None
+    if len(bundle.contexts()) > n_contexts:
+        emit(MemoryChanged(job, bundle.memory_bytes(), bundle.predicted_bytes()))
     bundle.forget()
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     texts = {

@@ -15,6 +15,7 @@ from engine.worker.messages import (
     Generate,
     ListDevices,
     LoadBundle,
+    MeasureBudget,
     MeasureDevices,
     Ping,
     Pong,
@@ -24,7 +25,7 @@ from engine.worker.messages import (
     decode_command,
 )
 
-Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureDevices
+Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | MeasureDevices
 
 
 class Flag(Protocol):

@@ -8,13 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
+from engine.budget.reckoning import predicted_bytes
+from engine.budget.room import room_of
 from engine.errors import Cancelled, ContextTooLarge
+from engine.llama.breakdown import add_up
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
 from engine.llama.devices import list_devices
-from engine.llama.fit import SPARE_BYTES, require_fit
 from engine.llama.library import LlamaLibrary
-from engine.llama.memory import add_up, allocated
+from engine.llama.memory import allocated
 from engine.llama.model import Model
 from engine.llama.prompt import PromptTokenizer
 from engine.llama.vocabulary import require_match
@@ -23,6 +27,7 @@ from engine.models.model_file import ModelRole
 from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
+from engine.worker.budgeting import Foreseen, foresee
 from engine.worker.plan import LoadRequest, make_plan
 
 OnProgress = Callable[[str, float], None]
@@ -43,6 +48,8 @@ class LoadedBundle:
     context: Context
     tokenizer: PromptTokenizer
     load_s: float
+    foreseen: Foreseen
+    grown_bytes: int
     drafter_model: Model | None = None
     drafter_context: Context | None = None
     drafter: Drafter | None = None
@@ -59,13 +66,15 @@ class LoadedBundle:
         return self._plain_context
 
     def _require_room_for_another(self) -> None:
-        free = {device.name: device.memory_free_bytes for device in list_devices()}
+        room = room_of(list_devices())
         for device, use in allocated(self.context).items():
-            needed, spare = use.without_weights().total_bytes, free.get(device, 0) - SPARE_BYTES
-            if device in free and needed > spare:
+            needed_bytes = use.without_weights().total_bytes
+            free_bytes = room.free_bytes.get(device, needed_bytes + room.reserve_bytes.get(device, 0))
+            spare_bytes = free_bytes - room.reserve_bytes.get(device, 0)
+            if needed_bytes > spare_bytes:
                 raise ContextTooLarge(
-                    f"A comparison needs a second cache of {needed / 2**30:.1f} GiB on {device}; "
-                    f"{max(spare, 0) / 2**30:.1f} GiB are free.",
+                    f"A comparison needs a second cache of {needed_bytes / 2**30:.1f} GiB on {device}; "
+                    f"{max(spare_bytes, 0) / 2**30:.1f} GiB are free.",
                     remedy="Load the model with a shorter context, or close other programs.",
                 )
 
@@ -85,6 +94,10 @@ class LoadedBundle:
             )
             seen.add(context.model)
         return {device: use.total_bytes for device, use in add_up(parts).items()}
+
+    def predicted_bytes(self) -> dict[str, int]:
+        """Return what was expected that `memory_bytes` would be."""
+        return predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
 
     def forget(self) -> None:
         """Empty every cache, the drafter's memory included."""
@@ -109,8 +122,8 @@ def open_bundle(
     """
     began_s = time.monotonic()
     plan = make_plan(request)
-    if request.settings.check_memory:
-        require_fit(library, plan.models, plan.n_ctx, request.settings.n_gpu_layers, list_devices())
+    foreseen = foresee(library, plan, list_devices())
+    before_bytes = _resident_bytes()
     with contextlib.ExitStack() as undo:
         target = undo.enter_context(_open(library, request, ModelRole.TARGET, cancel, on_progress))
         drafter_model = drafter_context = None
@@ -134,10 +147,16 @@ def open_bundle(
         context=context,
         tokenizer=PromptTokenizer(target),
         load_s=time.monotonic() - began_s,
+        foreseen=foreseen,
+        grown_bytes=max(_resident_bytes() - before_bytes, 0),
         drafter_model=drafter_model,
         drafter_context=drafter_context,
         drafter=make_drafter(request.drafter, drafter_context, target.n_vocab),
     )
+
+
+def _resident_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
 
 
 def _warm(context: Context) -> Context:

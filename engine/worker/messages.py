@@ -1,9 +1,9 @@
 """The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
 
 Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
-of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured` or `Failed`. `Cancel` ends a job early: a
-generation or a race then finishes with reason "cancelled" and keeps its rounds; anything else fails with kind
-"Cancelled".
+of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured`, `BudgetMeasured` or `Failed`. `Cancel` ends a
+job early: a generation or a race then finishes with reason "cancelled" and keeps its rounds; anything else fails with
+kind "Cancelled".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from engine.budget.budget import KvType
+from engine.budget.budget import Budget, BudgetQuestion, KvType
 from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
 from engine.models.description import Device as Device
@@ -80,6 +80,13 @@ class ListDevices(msgspec.Struct, frozen=True, tag=True):
     job: int
 
 
+class MeasureBudget(msgspec.Struct, frozen=True, tag=True):
+    """Answered by BudgetMeasured. What is loaded stays as it is, and counts as taken."""
+
+    job: int
+    question: BudgetQuestion
+
+
 class Cancel(msgspec.Struct, frozen=True, tag=True):
     """Stop job `job`, whether it runs or waits; a job that has ended is left alone."""
 
@@ -100,7 +107,18 @@ class MeasureDevices(msgspec.Struct, frozen=True, tag=True):
     job: int
 
 
-Command = LoadBundle | Unload | Generate | Race | ListDevices | MeasureDevices | Cancel | Ping | Shutdown
+Command = (
+    LoadBundle
+    | Unload
+    | Generate
+    | Race
+    | ListDevices
+    | MeasureBudget
+    | MeasureDevices
+    | Cancel
+    | Ping
+    | Shutdown
+)
 
 
 # -------------------------------------------------------------------------------------------------- events
@@ -122,7 +140,9 @@ class LoadProgress(msgspec.Struct, frozen=True, tag=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
-    """`memory_bytes` is what weights, caches and compute buffers take, by device name."""
+    """`memory_bytes` is what weights, caches and compute buffers take, by device name; `predicted_bytes` is what was
+    expected before. `grown_bytes` is how much the process grew while it loaded.
+    """
 
     job: int
     target: LoadedModel
@@ -133,6 +153,21 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     memory_bytes: dict[str, int]
     load_s: float
+    predicted_bytes: dict[str, int] = {}
+    grown_bytes: int = 0
+
+
+class MemoryChanged(msgspec.Struct, frozen=True, tag=True):
+    """What is loaded takes more than before: a race has made its second context. The fields are those of Loaded."""
+
+    job: int
+    memory_bytes: dict[str, int]
+    predicted_bytes: dict[str, int]
+
+
+class BudgetMeasured(msgspec.Struct, frozen=True, tag=True):
+    job: int
+    budget: Budget
 
 
 class Unloaded(msgspec.Struct, frozen=True, tag=True):
@@ -240,6 +275,8 @@ Event = (
     | Loaded
     | Unloaded
     | DevicesListed
+    | MemoryChanged
+    | BudgetMeasured
     | MeasureDevicesProgress
     | DevicesMeasured
     | Started

@@ -6,14 +6,22 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from engine.errors import ContextTooLarge
+from engine.errors import ContextTooLarge, DrafterCannotRun
 from engine.llama.context import ContextSettings
 from engine.llama.devices import default_threads
-from engine.llama.fit import LoadPlan
+from engine.llama.drafter_contexts import drafter_settings
 from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.model_file import ModelFile, ModelRole, check_model_file
 from engine.worker.messages import LoadSettings
+
+_NAMES: Final = {
+    DrafterKind.MTP: "an MTP head",
+    DrafterKind.EAGLE3: "EAGLE-3",
+    DrafterKind.DFLASH: "DFlash",
+    DrafterKind.DSPARK: "DSpark",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +51,14 @@ class BundlePlan:
     target: ContextSettings
     drafter: ContextSettings | None
 
-    @property
-    def models(self) -> tuple[LoadPlan, ...]:
-        """Return what the memory check wants to know."""
-        models = [LoadPlan(Path(self.request.target), self.target)]
-        if self.drafter is not None:
-            models.append(LoadPlan(Path(self.request.drafter.path), self.drafter))
-        return tuple(models)
-
 
 def make_plan(request: LoadRequest) -> BundlePlan:
     """Check both files' headers and decide the sizes of the contexts.
 
     A draft model that looks back less far than the target gets a context of its own limit. Raises FileGone,
-    NotAModelFile, WrongKindOfFile and ContextTooLarge.
+    NotAModelFile, WrongKindOfFile, DrafterCannotRun and ContextTooLarge.
     """
+    _require_drafter_that_runs(request.drafter)
     wanted = request.settings
     n_ctx_train = _n_ctx_train(check_model_file(Path(request.target), ModelRole.TARGET))
     n_threads = wanted.n_threads or default_threads()
@@ -67,11 +68,19 @@ def make_plan(request: LoadRequest) -> BundlePlan:
             f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
             remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
         )
-    drafter = None
+    target, drafter = ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type), None
     if request.drafter.kind is DrafterKind.MODEL:
         limit = _n_ctx_train(check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL))
-        drafter = ContextSettings(min(n_ctx, limit or n_ctx), n_threads, max_rows=1, kv_type=wanted.kv_type)
-    return BundlePlan(request, n_ctx, ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type), drafter)
+        drafter = drafter_settings(target, DrafterKind.MODEL, limit)
+    return BundlePlan(request, n_ctx, target, drafter)
+
+
+def _require_drafter_that_runs(drafter: DrafterChoice) -> None:
+    if not drafter.can_run:
+        raise DrafterCannotRun(
+            f"This version of Slipstream cannot draft with {_NAMES[drafter.kind]} yet.",
+            remedy="Choose n-gram lookup or a small model of the same family as the drafter.",
+        )
 
 
 def _n_ctx_train(file: ModelFile) -> int:

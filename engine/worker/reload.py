@@ -7,6 +7,7 @@ import msgspec
 from engine.errors import Cancelled
 from engine.worker.inbox import Job
 from engine.worker.messages import (
+    BudgetMeasured,
     DevicesListed,
     DevicesMeasured,
     Failed,
@@ -17,7 +18,7 @@ from engine.worker.messages import (
     Unloaded,
 )
 
-JobEnd = Finished | Loaded | Unloaded | DevicesListed | DevicesMeasured | Failed
+JobEnd = Finished | Loaded | Unloaded | DevicesListed | DevicesMeasured | BudgetMeasured | Failed
 
 
 class Reload:

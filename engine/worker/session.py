@@ -9,17 +9,21 @@ from collections.abc import Callable
 
 import msgspec
 
+from engine.budget.record import keep_record, record_path
 from engine.errors import Cancelled, PreconditionFailed
 from engine.llama.cancel import CancelFlag
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary, start_llama
+from engine.llama.measuring import OpenForecasts
 from engine.speculation.settings import GenerationSettings, check_generation
 from engine.worker.activity import Activity
 from engine.worker.answers import answer, compare
+from engine.worker.budgeting import answer_budget
 from engine.worker.inbox import Job
 from engine.worker.loading import LoadedBundle, OnProgress, open_bundle
 from engine.worker.measuring import measure_computer
 from engine.worker.messages import (
+    BudgetMeasured,
     DevicesListed,
     DevicesMeasured,
     Event,
@@ -30,6 +34,7 @@ from engine.worker.messages import (
     Loaded,
     LoadProgress,
     LogLine,
+    MeasureBudget,
     MeasureDevices,
     MeasureDevicesProgress,
     Race,
@@ -51,6 +56,7 @@ class LlamaSession:
         self._emit = emit
         self._activity = activity
         self._bundle: LoadedBundle | None = None
+        self._forecasts = OpenForecasts(library)
 
     def ready(self) -> Ready:
         return Ready(os.getpid(), self._library.version)
@@ -70,6 +76,8 @@ class LlamaSession:
                     self._race(job)
                 case ListDevices():
                     self._list_devices(job)
+                case MeasureBudget():
+                    self._emit(BudgetMeasured(job.job, answer_budget(self._forecasts, job.question)))
                 case MeasureDevices():
                     self._measure_devices(job)
 
@@ -86,7 +94,15 @@ class LlamaSession:
         if self._bundle is None or (self._bundle.request, self._bundle.stamps) != (request, request.stamps()):
             self.close()
             self._bundle = open_bundle(self._library, request, self.cancel, self._progress(job.job))
+            self._keep_record(self._bundle)
         self._emit(self._loaded(job.job, self._bundle))
+
+    def _keep_record(self, bundle: LoadedBundle) -> None:
+        record = bundle.foreseen.record()
+        measured = msgspec.structs.replace(
+            record, measured_bytes=bundle.memory_bytes(), grown_bytes=bundle.grown_bytes
+        )
+        keep_record(record_path(), measured)
 
     def _progress(self, job: int) -> OnProgress:
         return self._telling(lambda what, fraction: self._emit(LoadProgress(job, what, fraction)))
@@ -117,6 +133,8 @@ class LlamaSession:
             devices=list_devices(),
             memory_bytes=bundle.memory_bytes(),
             load_s=bundle.load_s,
+            predicted_bytes=bundle.predicted_bytes(),
+            grown_bytes=bundle.grown_bytes,
         )
 
     def _generate(self, job: Generate) -> None:

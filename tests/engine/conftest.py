@@ -10,6 +10,7 @@ import pytest
 
 from engine.llama.library import LlamaLibrary, start_llama
 from engine.llama.model import Model
+from tests.engine.tiny_models import write_gpt_oss, write_mla, write_moe, write_odd_heads
 
 TINY_MODELS = Path(__file__).parents[1] / "models"
 
@@ -22,6 +23,17 @@ def llama() -> LlamaLibrary:
 @pytest.fixture(scope="session")
 def tiny_models() -> Path:
     return TINY_MODELS
+
+
+@pytest.fixture(scope="session")
+def written_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with models of architectures that no trained one has."""
+    folder = tmp_path_factory.mktemp("written-models")
+    write_odd_heads(folder / "odd-heads.gguf")
+    write_gpt_oss(folder / "gpt-oss.gguf")
+    write_moe(folder / "moe.gguf")
+    write_mla(folder / "mla.gguf")
+    return folder
 
 
 @pytest.fixture(scope="session")

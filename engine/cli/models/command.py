@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
-AddVerb = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
-"""Adds a verb's parser and sets its default `act`: what is done with the parsed namespace, to an exit code."""
+from engine.cli.models.search import add_search
+from engine.cli.models.show import add_show
+from engine.cli.models.verb import AddVerb
 
-VERBS: tuple[AddVerb, ...] = ()
+VERBS: tuple[AddVerb, ...] = (add_search, add_show)
 
 
 def add_models(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,19 +16,5 @@ def add_models(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     summary = "find, download and keep models"
     parser = commands.add_parser("models", help=summary, description=summary, allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
-    for add_verb in VERBS:
-        add_verb(verbs)
-
-
-def add_verb(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    summary: str,
-    act: Callable[[argparse.Namespace], int],
-) -> argparse.ArgumentParser:
-    """Add the verb `name` with the options that all of them have, and return its parser."""
-    parser = verbs.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--verbose", action="store_true", help="also print the details of an error")
-    parser.set_defaults(act=act)
-    return parser
+    for add in VERBS:
+        add(verbs)

@@ -14,7 +14,7 @@ from engine.errors import GatedRepository, HubTrouble, Offline, RateLimited, Sli
 from engine.hub.client import HubClient
 from engine.hub.failures import failure_of_answer, retry_after_s
 from engine.hub.listing import HubQuery
-from tests.engine.hub.conftest import BRIEF
+from tests.engine.hub.conftest import BRIEF, requests_of
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.server import HubServer
 
@@ -153,7 +153,7 @@ def test_a_pause_is_asked_for_and_not_slept_through(hub: HubServer, retry_after:
     error = _ask(hub.endpoint)
     assert isinstance(error, RateLimited)
     assert when in error.remedy
-    assert len(hub.log) == 1
+    assert len(requests_of(hub, 1)) == 1
 
 
 def test_what_the_hub_writes_about_its_limits_is_read() -> None:

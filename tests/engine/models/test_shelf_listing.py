@@ -7,15 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from engine.download.store import Manifest, file_path, write_manifest
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts_cache import FactsCache
 from engine.models.installed import list_installed, read_shelf
-from engine.models.own_folder import DownloadedBundle
 from engine.models.remote import RemoteBundle, RemoteFile
 from engine.models.shelf import InstalledModel, Place
-from engine.models.shelf_listing import Shelf, put_on_shelf
+from engine.models.shelf_listing import Shelf
 from engine.models.surroundings import Surroundings
 from tests.engine.models.small_files import write_eagle3, write_model, write_projector
 
@@ -146,27 +147,41 @@ def test_ids_are_unlike_each_other_and_one_word(tmp_path: Path) -> None:
 
 
 def test_what_was_downloaded_is_a_bundle_as_it_came_and_its_draft_model_no_row(tmp_path: Path) -> None:
-    target, drafter = write_model(tmp_path / "target.gguf"), write_model(tmp_path / "draft.gguf")
-    remote = RemoteBundle(
-        "pair-4b",
-        "Pair 4B",
-        (RemoteFile("o/n", "target.gguf"),),
-        DrafterKind.MODEL,
-        (RemoteFile("o/n", "draft.gguf"),),
-        draft_length=4,
-        licence="apache-2.0",
+    folder = Path(os.environ["SLIPSTREAM_MODELS_DIR"])
+    target = RemoteFile("o/n", "Q4/target.gguf", "a" * 40)
+    drafter = RemoteFile("o/small", "draft.gguf", "b" * 40)
+    paths = [write_model(file_path(folder, file)) for file in (target, drafter)]
+    write_manifest(
+        folder,
+        RemoteBundle(
+            "pair-4b",
+            "Pair 4B",
+            (target,),
+            DrafterKind.MODEL,
+            (drafter,),
+            draft_length=4,
+            licence="apache-2.0",
+        ),
     )
-    found = put_on_shelf(
-        [],
-        FactsCache().facts,
-        downloaded=[DownloadedBundle(remote, target, drafter)],
-    )
-    (model,) = found.models
+    (model,) = shelf(tmp_path).models
     assert (model.id, model.remote_id, model.place) == ("pair-4b", "pair-4b", Place.DOWNLOADED)
-    assert model.bundle == Bundle("Pair 4B", str(target), DrafterChoice(DrafterKind.MODEL, str(drafter)))
+    assert model.bundle == Bundle("Pair 4B", str(paths[0]), DrafterChoice(DrafterKind.MODEL, str(paths[1])))
     assert (model.draft_length, model.licence, model.can_remove) == (4, "apache-2.0", True)
-    assert model.size_bytes == target.stat().st_size + drafter.stat().st_size
-    assert shelf(tmp_path, tmp_path).models != ()
+    assert model.size_bytes == sum(path.stat().st_size for path in paths)
+
+
+def test_a_bundle_whose_file_is_gone_is_passed_over_and_a_manifest_of_nonsense_is_no_trouble(
+    tmp_path: Path,
+) -> None:
+    folder = Path(os.environ["SLIPSTREAM_MODELS_DIR"])
+    gone = RemoteBundle("gone", "Gone", (RemoteFile("o/n", "gone.gguf", "a" * 40),))
+    write_manifest(folder, gone)
+    evil = Manifest(RemoteBundle("evil", "Evil", (RemoteFile("o/n", "../../evil.gguf"),)), "")
+    for name, data in (("evil", msgspec.json.encode(evil)), ("empty", b""), ("list", b"[]")):
+        (folder / "bundles" / f"{name}.json").write_bytes(data)
+    found = shelf(tmp_path)
+    assert found.models == ()
+    assert [passed.path.name for passed in found.passed_over] == ["gone.gguf"]
 
 
 def test_a_model_that_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""`slipstream models search`: what there is on the Hub."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+
+import msgspec
+
+from engine.cli.models.table import count_text, print_table
+from engine.cli.models.verb import add_verb
+from engine.cli.terminal import write_json
+from engine.errors import BadOption
+from engine.hub.client import HubClient
+from engine.hub.listing import HubModel, HubQuery, HubSort
+
+_SORTS = {
+    "trending": HubSort.TRENDING,
+    "downloads": HubSort.DOWNLOADS,
+    "likes": HubSort.LIKES,
+    "newest": HubSort.NEWEST,
+    "updated": HubSort.UPDATED,
+}
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
+_MAX_PAGES = 10
+_MAX_LIMIT = 1000
+
+
+def add_search(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `slipstream models search`."""
+    parser = add_verb(verbs, "search", "search the Hugging Face Hub for models", search)
+    parser.add_argument("text", metavar="TEXT", nargs="?", default="", help="words of the name")
+    parser.add_argument("--author", metavar="NAME", default="", help="only repositories of this user")
+    parser.add_argument("--min-params", metavar="N", default="", help="at least so many parameters, like 4B")
+    parser.add_argument("--max-params", metavar="N", default="", help="at most so many parameters, like 9B")
+    parser.add_argument("--has-drafter", action="store_true", help="only what names a drafter")
+    parser.add_argument("--sort", choices=tuple(_SORTS), default="trending", help="default: trending")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="default: 20")
+    parser.add_argument("--cursor", metavar="TEXT", default="", help="go on where --json ended before")
+
+
+def search(given: argparse.Namespace) -> int:
+    """Print what the Hub finds; pages are fetched only as far as --limit needs them."""
+    if not 1 <= given.limit <= _MAX_LIMIT:
+        raise BadOption(f"--limit must be between 1 and {_MAX_LIMIT}.")
+    query = HubQuery(
+        text=given.text,
+        author=given.author,
+        min_params=_n_params(given.min_params, "--min-params"),
+        max_params=_n_params(given.max_params, "--max-params"),
+        sort=_SORTS[given.sort],
+        has_drafter=given.has_drafter,
+    )
+    models, cursor = _find(query, given.cursor, given.limit)
+    if given.json:
+        write_json(msgspec.json.encode({"models": models, "cursor": cursor}).decode())
+        return 0
+    if not models:
+        print("Nothing was found. Try fewer words, or look at huggingface.co/models?library=gguf.")
+        return 0
+    _print(models[: given.limit])
+    return 0
+
+
+def _find(query: HubQuery, cursor: str, limit: int) -> tuple[list[HubModel], str]:
+    """Return whole pages, at least `limit` models where there are as many, and where to go on."""
+    models: list[HubModel] = []
+    with contextlib.closing(HubClient()) as client:
+        for _ in range(_MAX_PAGES):
+            page = client.search(query, cursor)
+            models += page.models
+            cursor = page.cursor
+            if not cursor or len(models) >= limit:
+                break
+    return models, cursor
+
+
+def _print(models: list[HubModel]) -> None:
+    rows = [
+        (
+            model.repo,
+            count_text(model.n_params),
+            count_text(model.n_ctx_train),
+            count_text(model.downloads),
+            model.licence,
+            "terms to accept" if model.gate else "",
+            f"{len(model.drafter_files)} drafter files" if model.drafter_files else "",
+        )
+        for model in models
+    ]
+    print_table(("repository", "size", "context", "downloads", "licence", "", ""), rows, right=(1, 2, 3))
+
+
+def _n_params(text: str, option: str) -> int:
+    """Return the number in "8B", "350M" or "1.5b"; 0 for none."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMB]?)", text.upper())
+    if match is not None:
+        return int(float(match[1]) * _UNITS[match[2]])
+    if text:
+        raise BadOption(f"{option} must be a number of parameters, like 8B or 350M.")
+    return 0

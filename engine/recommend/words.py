@@ -1,0 +1,105 @@
+"""The sentences of advice: why this one, what it costs, what would make it better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
+from engine.recommend.advice import Fit, SpeedRange
+
+_GIB = 1 << 30
+_CLEARLY = 1.3
+_NEARLY = 0.7
+_KIND_NAMES = {
+    DrafterKind.MTP: "MTP head",
+    DrafterKind.EAGLE3: "EAGLE-3 drafter",
+    DrafterKind.DFLASH: "DFlash drafter",
+    DrafterKind.DSPARK: "DSpark drafter",
+}
+
+
+def gib(n_bytes: float) -> str:
+    """Return an amount of memory: "7.3 GiB", "0.4 GiB"."""
+    return f"{n_bytes / _GIB:.1f} GiB"
+
+
+def tokens(n_ctx: int) -> str:
+    return f"{n_ctx:,} tokens"
+
+
+def speed_words(speed: SpeedRange) -> str:
+    """Return "about 18 to 25 tokens per second", without a range where both ends look alike."""
+    low, high = (_two_digits(n) for n in (speed.low_tokens_per_s, speed.high_tokens_per_s))
+    about = "" if speed.is_measured else "about "
+    return f"{about}{low if low == high else f'{low} to {high}'} tokens per second"
+
+
+def _two_digits(n: float) -> str:
+    return f"{n:.1f}" if n < 10 else f"{n:.0f}"
+
+
+def fit_sentence(fit: Fit, total_bytes: int, room_bytes: int, n_ctx: int, *, has_gpu: bool) -> str:
+    """Return the numbers behind the badge; `room_bytes` is what can be had where it is fast, or in all."""
+    needs = f"Needs {gib(total_bytes)} with a context of {tokens(n_ctx)}"
+    place = "on the GPU" if has_gpu else "of memory"
+    match fit:
+        case Fit.UNKNOWN:
+            return "Its size is not known before the Hub is asked."
+        case Fit.DOES_NOT_FIT:
+            return f"{needs}; {gib(room_bytes)} can be used here."
+        case Fit.PARTLY_ON_CPU:
+            return f"{needs}; {gib(room_bytes)} can be used on the GPU, so that some layers stay on the processor."
+        case Fit.TIGHT:
+            return f"{needs}, nearly all of the {gib(room_bytes)} {place} that can be used."
+        case _:
+            return f"{needs}; {gib(room_bytes)} {place} can be used."
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How one recommended bundle compares with the first; `quality_share` is its quality over the first one's."""
+
+    rank: int
+    is_comfortable: bool
+    quality_share: float
+    times_as_fast: float
+    less_bytes: int
+
+
+def why(lead: Lead) -> str:
+    """Return the first part of the sentence: why this one."""
+    if lead.rank == 1:
+        return (
+            "The most capable one that runs well here"
+            if lead.is_comfortable
+            else "The fastest one that fits here"
+        )
+    if not lead.is_comfortable:
+        return "Slower still"
+    capable = "Nearly as capable" if lead.quality_share >= _NEARLY else "Less capable"
+    link = " and" if lead.quality_share >= _NEARLY else ", but"
+    if lead.times_as_fast >= _CLEARLY:
+        return f"{capable}{link} about {lead.times_as_fast:.1f} times as fast"
+    return f"{capable}{link} takes {gib(lead.less_bytes)} less" if lead.less_bytes > _GIB / 2 else capable
+
+
+def cost(total_bytes: int, speed: SpeedRange | None) -> str:
+    pace = f"{speed_words(speed)}, " if speed is not None else ""
+    return f"{pace}{gib(total_bytes)} of memory"
+
+
+def better(
+    fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: int, is_comfortable: bool
+) -> str:
+    """Return what would make it better, "" where nothing comes to mind."""
+    if fit is Fit.PARTLY_ON_CPU:
+        return f"with {gib(short_bytes)} more on the GPU all of it would run there"
+    if speed is None:
+        return "measure this computer to know how fast"
+    if fit is Fit.TIGHT:
+        return "closing other programs would leave room for a longer context"
+    if not is_comfortable:
+        return "a smaller model would answer faster"
+    if kind not in RUNNABLE_DRAFTERS:
+        return f"a later version that can use its {_KIND_NAMES[kind]} will make it faster"
+    return ""

@@ -1,0 +1,119 @@
+"""Budgets in the worker: what is asked about bundles, and what is foreseen before one is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from engine.budget.budget import Budget, BudgetQuestion, KvType
+from engine.budget.held import given_back
+from engine.budget.measures import UseByDevice, Way
+from engine.budget.reckoning import budget, context_budget
+from engine.budget.record import LoadRecord, find_record, record_path
+from engine.budget.refusal import refusal
+from engine.budget.room import room_of
+from engine.errors import PairUnfit, WrongKindOfFile
+from engine.llama.devices import list_devices
+from engine.llama.library import LlamaLibrary
+from engine.llama.measuring import BundleForecast, OpenForecasts
+from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.description import Device
+from engine.models.facts import read_facts
+from engine.models.model_file import ModelRole, check_model_file
+from engine.models.pairing import judge, judge_head_inside
+from engine.worker.plan import BundlePlan, LoadRequest
+
+
+def answer_budget(models: OpenForecasts, question: BudgetQuestion) -> Budget:
+    """Return the answer to `question`.
+
+    Raises FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and what
+    opening the models raises.
+    """
+    require_pair(question.target, question.drafter)
+    return budget(question, _measures(models, question), given_back(list_devices(), question.held))
+
+
+def require_pair(target: str, drafter: DrafterChoice) -> None:
+    """Raise unless `target` is a model and `drafter` is for it: llama.cpp aborts on some wrong pairs."""
+    check_model_file(Path(target), ModelRole.TARGET)
+    if not drafter.kind.has_weights:
+        return
+    if drafter.kind is DrafterKind.MODEL:
+        check_model_file(Path(drafter.path), ModelRole.DRAFT_MODEL)
+    facts = read_facts(Path(target))
+    verdict = judge(facts, read_facts(Path(drafter.path))) if drafter.path else judge_head_inside(facts)
+    if verdict.kind is not drafter.kind:
+        raise WrongKindOfFile(
+            f"“{Path(drafter.path).name}” is not a drafter of the kind {drafter.kind}.",
+            remedy=f"It drafts as {verdict.kind}.",
+        )
+    if not verdict.fits and not drafter.can_run:
+        raise PairUnfit(
+            f"This drafter does not fit the target: {verdict.reason}.",
+            remedy="Choose the drafter that was made for this model, or n-gram lookup, which fits every model.",
+        )
+
+
+def _measures(models: OpenForecasts, question: BudgetQuestion) -> BundleForecast:
+    return BundleForecast(
+        models, Path(question.target), question.drafter, question.draft_length, question.n_gpu_layers
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a load is expected to take; `key` is the record's."""
+
+    key: str
+    plan: BundlePlan
+    use: UseByDevice
+
+    def record(self) -> LoadRecord:
+        segments = {device: dict(of_device) for device, of_device in self.use.items()}
+        request = self.plan.request
+        return LoadRecord(self.key, request.target, self.plan.n_ctx, request.settings.kv_type, segments)
+
+
+def foresee(library: LlamaLibrary, plan: BundlePlan, devices: Sequence[Device]) -> Foreseen:
+    """Return what loading as in `plan` takes.
+
+    It is read from the record where the same was loaded before, which saves opening the models twice. Raises
+    ContextTooLarge or LoadFailed, with what would fit, unless memory is not to be checked; and what opening the
+    models raises.
+    """
+    request = plan.request
+    settings = request.settings
+    key = _key(library, request, plan.n_ctx, devices)
+    way = Way(plan.n_ctx, settings.kv_type, settings.n_gpu_layers)
+    known = find_record(record_path(), key)
+    with OpenForecasts(library) as models:
+        question = _question(request, plan.n_ctx)
+        use = known.predicted if known is not None else _measures(models, question).use(way)
+        wanted = context_budget(way, use, room_of(devices), race=False)
+        if settings.check_memory and not wanted.fits:
+            raise refusal(budget(question, _measures(models, question), devices), wanted)
+    return Foreseen(key, plan, use)
+
+
+def _question(request: LoadRequest, n_ctx: int) -> BudgetQuestion:
+    """Return the question whose answer knows what would fit instead."""
+    kv_type = request.settings.kv_type
+    return BudgetQuestion(
+        request.target,
+        request.drafter,
+        contexts=(n_ctx,),
+        kv_types=(kv_type, *(other for other in KvType if other is not kv_type)),
+        n_gpu_layers=request.settings.n_gpu_layers,
+    )
+
+
+def _key(library: LlamaLibrary, request: LoadRequest, n_ctx: int, devices: Sequence[Device]) -> str:
+    settings = msgspec.structs.replace(request.settings, n_ctx=n_ctx, n_threads=0, check_memory=True)
+    names = [(device.name, device.memory_total_bytes) for device in devices]
+    what = (library.version, request.target, request.drafter, request.stamps(), settings, names)
+    return hashlib.sha256(msgspec.json.encode(what)).hexdigest()[:32]

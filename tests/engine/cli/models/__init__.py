@@ -1,0 +1,1 @@
+"""`slipstream models …` against a local server that speaks the Hub's API."""

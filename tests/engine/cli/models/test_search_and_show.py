@@ -1,0 +1,148 @@
+"""`slipstream models search` and `show`, as a person and as a script run them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.models.catalogue import load_catalogue
+from tests.engine.cli.slipstream import Outcome, assert_plain_failure, slipstream
+from tests.hub_server.fixtures import hub
+from tests.hub_server.server import HubServer
+
+__all__ = ["hub"]
+
+TOKEN = "hf_aVerySecretToken"
+FILES = {
+    "m-Q4_K_M.gguf": b"q" * 4_000,
+    "m-Q8_0.gguf": b"q" * 8_000,
+    "mtp-m-Q8_0.gguf": b"d" * 1_000,
+    "README.md": b"# A model\x1b[31m",
+}
+
+
+@pytest.fixture
+def filled(hub: HubServer) -> HubServer:
+    facts: dict[str, Any] = {"architecture": "gemma4", "total": 8_000_000_000, "context_length": 131072}
+    hub.add("org/gemma-8B-GGUF", FILES, gguf=facts, downloads=1234, tags=["gguf", "license:apache-2.0"])
+    hub.add("org/plain-1B-GGUF", {"p-Q4_0.gguf": b"x"}, gguf={"total": 1_000_000_000}, gated="auto")
+    return hub
+
+
+def _run(hub: HubServer, *arguments: str, token: str = "", home: Path = Path("/nonexistent")) -> Outcome:
+    environment = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(home), "HF_TOKEN": token, "HF_TOKEN_PATH": ""}
+    return slipstream("models", *arguments, environment=environment)
+
+
+def test_a_search_shows_a_table(filled: HubServer) -> None:
+    outcome = _run(filled, "search", "gemma")
+    assert outcome.code == 0, outcome.err
+    head, row = outcome.out.splitlines()
+    assert head.split() == ["repository", "size", "context", "downloads", "licence"]
+    assert row.split() == ["org/gemma-8B-GGUF", "8B", "131k", "1.23k", "apache-2.0", "1", "drafter", "files"]
+
+
+def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> None:
+    filled.page_size = 1
+    first = json.loads(_run(filled, "search", "--limit", "1", "--sort", "downloads", "--json").out)
+    assert [model["repo"] for model in first["models"]] == ["org/gemma-8B-GGUF"]
+    assert first["models"][0]["n_params"] == 8_000_000_000
+    more = ("search", "--sort", "downloads", "--json", "--cursor", first["cursor"])
+    assert [model["repo"] for model in json.loads(_run(filled, *more).out)["models"]] == ["org/plain-1B-GGUF"]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--has-drafter", "--min-params", "2000M"), ["org/gemma-8B-GGUF"]),
+        (("--max-params", "2b", "--author", "org"), ["org/plain-1B-GGUF"]),
+    ],
+)
+def test_a_search_can_be_narrowed(filled: HubServer, options: tuple[str, ...], found: list[str]) -> None:
+    told = json.loads(_run(filled, "search", *options, "--json").out)
+    assert [model["repo"] for model in told["models"]] == found
+
+
+def test_nothing_found_is_said_and_is_no_error(filled: HubServer) -> None:
+    outcome = _run(filled, "search", "no such thing")
+    assert outcome.code == 0
+    assert outcome.out.startswith("Nothing was found.")
+
+
+@pytest.mark.parametrize("arguments", [("--limit", "0"), ("--min-params", "lots")])
+def test_a_wrong_search_is_told_before_anything_is_asked(hub: HubServer, arguments: tuple[str, ...]) -> None:
+    outcome = _run(hub, "search", *arguments)
+    assert outcome.code == 2
+    assert "Traceback" not in outcome.err
+    assert hub.log == ()
+
+
+def test_a_repository_shows_quantisations_and_drafters(filled: HubServer) -> None:
+    outcome = _run(filled, "show", "org/gemma-8B-GGUF", "--readme")
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    assert lines[1] == "8B parameters, gemma4, up to 131072 tokens, apache-2.0"
+    assert "Q4_K_M        4 kB  m-Q4_K_M.gguf" in lines
+    assert "mtp      1 kB  mtp-m-Q8_0" in lines
+    assert lines[-1] == "# A model[31m"  # no control character of it reaches the terminal
+
+
+def test_a_repository_for_scripts_is_pinned(filled: HubServer) -> None:
+    told = json.loads(_run(filled, "show", "org/gemma-8B-GGUF", "--json").out)
+    assert told["revision"] == filled.repositories["org/gemma-8B-GGUF"].head.sha
+    assert [(q["label"], q["size_bytes"]) for q in told["quantisations"]] == [
+        ("Q4_K_M", 4000),
+        ("Q8_0", 8000),
+    ]
+    assert all(len(file["sha256"]) == 64 for q in told["quantisations"] for file in q["files"])
+    assert [(d["kind"], d["size_bytes"]) for d in told["drafters"]] == [("mtp", 1000), ("ngram", 0)]
+
+
+def test_a_gate_is_told_with_its_address(filled: HubServer) -> None:
+    assert (
+        f"Accept the terms at {filled.endpoint}/org/plain-1B-GGUF"
+        in _run(filled, "show", "org/plain-1B-GGUF").out
+    )
+
+
+@pytest.mark.parametrize("entry", [load_catalogue()[-1]], ids=lambda e: e.bundle.id)
+def test_a_bundle_of_the_catalogue_is_shown_without_a_network(hub: HubServer, entry: Any) -> None:
+    outcome = _run(hub, "show", entry.bundle.id)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith(entry.bundle.name)
+    assert all(file.path in outcome.out for file in entry.bundle.files)
+    told = json.loads(_run(hub, "show", entry.bundle.id, "--json").out)
+    assert told["bundle"]["id"] == entry.bundle.id
+    assert told["target_bytes"] > 0
+    assert hub.log == ()
+
+
+def test_a_bundle_that_is_not_there_is_told(hub: HubServer) -> None:
+    outcome = _run(hub, "show", "no-such-bundle")
+    assert_plain_failure(outcome, 2)
+    assert "owner/name" in outcome.err
+
+
+def test_a_repository_that_is_not_there_is_told(filled: HubServer) -> None:
+    assert_plain_failure(_run(filled, "show", "org/none"), 1)
+
+
+def test_offline_is_a_sentence(hub: HubServer) -> None:
+    outcome = slipstream("models", "search", "x", environment={"HF_ENDPOINT": "http://127.0.0.1:9"})
+    assert_plain_failure(outcome, 1)
+    assert "cannot be reached" in outcome.err
+
+
+def test_the_token_opens_what_is_private_and_is_never_printed(filled: HubServer, tmp_path: Path) -> None:
+    secret = filled.add("org/secret-GGUF", FILES, private=True)
+    secret.readers.add("me")
+    filled.users[TOKEN] = "me"
+    (tmp_path / "token").write_text(TOKEN + "\n", encoding="utf-8")
+    assert _run(filled, "show", "org/secret-GGUF", home=tmp_path).code == 0
+    refused = _run(filled, "show", "org/secret-GGUF", "--verbose", token="hf_aWrongSecretToken")
+    assert_plain_failure(refused, 1)
+    assert "does not accept the token" in refused.err
+    assert "hf_aWrong" not in refused.err
