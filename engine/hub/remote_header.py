@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -20,6 +23,7 @@ from engine.models.parts import part_names
 from engine.models.remote import RemoteBundle, RemoteFile
 from engine.models.sparse_file import write_sparse
 
+MOST_KEPT: Final = 256
 _UNSAFE: Final = re.compile(r"[^\w.+() -]", re.ASCII)
 _MAX_NAME: Final = 150
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
@@ -62,6 +66,7 @@ def fetch_header(
                 else RangeSource(pinned, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
             )
             _write(source, file, path)
+    prune_headers(folder)
     return own / _safe_name(files[0])
 
 
@@ -93,8 +98,18 @@ def cached_header(remote: RemoteFile, folder: Path, *, parts: Sequence[RemoteFil
     for key in _keys(remote):
         paths = [folder / key / _safe_name(file) for file in files]
         if all(path.is_file() for path in paths):
+            with contextlib.suppress(OSError):
+                os.utime(folder / key)  # what was asked for last is forgotten last
             return paths[0]
     return None
+
+
+def prune_headers(folder: Path, most: int = MOST_KEPT) -> None:
+    """Forget the headers that nobody asked for longest, beyond `most` models; what cannot be deleted stays."""
+    with contextlib.suppress(OSError):
+        kept = sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True)
+        for old in kept[most:]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
@@ -103,6 +118,8 @@ def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
     try:
         write_sparse(path, source.read(0, header.data_offset), source.size)
     except OSError as error:
+        if path.exists():  # another thread was faster, and Windows does not replace a file that is open
+            return
         raise SlipstreamError(
             f"The header of “{file.name}” cannot be kept.",
             remedy="Make room on the disk, or check that Slipstream may write to its cache folder.",

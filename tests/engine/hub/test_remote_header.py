@@ -26,7 +26,7 @@ from engine.errors import (
 )
 from engine.hub import range_source
 from engine.hub.range_source import FIRST_READ_BYTES, RangeSource
-from engine.hub.remote_header import cached_header, fetch_bundle_headers, fetch_header
+from engine.hub.remote_header import cached_header, fetch_bundle_headers, fetch_header, prune_headers
 from engine.llama.library import LlamaLibrary
 from engine.models import sparse_file
 from engine.models.bundle import NGRAM_DRAFTER, DrafterKind
@@ -294,6 +294,20 @@ def test_a_header_that_does_not_end_is_given_up(
     source = RangeSource(large, client, endpoint=hub.endpoint)
     with pytest.raises(NotAModelFile, match="longer than 2 MB"):
         source.read(0, 3 << 20)
+
+
+def test_the_headers_that_nobody_asked_for_longest_are_forgotten(hub: HubServer, tmp_path: Path) -> None:
+    data = (TINY_MODELS / "llama-draft.gguf").read_bytes()
+    paths = []
+    for number in range(4):
+        hub.add(f"owner/{number}", {"m.gguf": data})
+        remote = RemoteFile(f"owner/{number}", "m.gguf", hub.repositories[f"owner/{number}"].head.sha)
+        paths.append(fetch_header(remote, tmp_path, endpoint=hub.endpoint))
+        os.utime(paths[-1].parent, (number, number))
+    first = RemoteFile("owner/0", "m.gguf", hub.repositories["owner/0"].head.sha)
+    assert cached_header(first, tmp_path) == paths[0]
+    prune_headers(tmp_path, 2)
+    assert [path.exists() for path in paths] == [True, False, False, True]
 
 
 def test_names_from_the_hub_stay_in_the_folder(hub: HubServer, tmp_path: Path) -> None:

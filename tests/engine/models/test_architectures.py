@@ -13,6 +13,7 @@ from engine.models.architectures import (
     HAS_MTP_GRAPH,
     HYBRID,
     KNOWN,
+    OTHER,
     PUBLISHES_FINAL_STATE,
     PUBLISHES_HIDDEN_STATES,
     PUBLISHES_LAST_LAYER,
@@ -23,11 +24,20 @@ from tests.engine.models.gguf_writer import gguf
 
 
 def test_what_is_said_of_an_architecture_is_said_of_one_that_is_known() -> None:
-    for group in (ENCODERS, HAS_MTP_GRAPH, HYBRID, RECURRENT, PUBLISHES_FINAL_STATE, PUBLISHES_HIDDEN_STATES):
+    for group in (
+        ENCODERS,
+        OTHER,
+        HAS_MTP_GRAPH,
+        HYBRID,
+        RECURRENT,
+        PUBLISHES_FINAL_STATE,
+        PUBLISHES_HIDDEN_STATES,
+    ):
         assert group <= KNOWN
     assert PUBLISHES_LAST_LAYER <= PUBLISHES_HIDDEN_STATES
     assert ROLLS_STATE_BACK <= HYBRID
     assert not RECURRENT & HYBRID
+    assert not ENCODERS & OTHER
     # A head that is run without the target's last state would draft noise.
     assert HAS_MTP_GRAPH <= PUBLISHES_FINAL_STATE
 

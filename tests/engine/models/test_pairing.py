@@ -10,6 +10,7 @@ import pytest
 
 from engine.models.bundle import DrafterKind
 from engine.models.facts import ModelFacts, read_facts
+from engine.models.file_kind import FileKind
 from engine.models.pairing import judge, judge_head_inside
 from tests.engine.models.gguf_writer import BOOL, Entry, gguf, tensor
 from tests.gguf_patch import replace_strings, replace_u32
@@ -135,6 +136,17 @@ def test_what_a_block_drafter_needs_and_lacks_is_named() -> None:
     assert "no mask token" in judge(llama, no_mask).reason
     no_block = msgspec.structs.replace(dspark, drafter=msgspec.structs.replace(dspark.drafter, block_size=0))
     assert "how many tokens it drafts at once" in judge(llama, no_block).reason
+
+
+def test_a_dflash_2_drafter_is_judged_like_the_first_one() -> None:
+    drafter = msgspec.structs.replace(facts("llama-dflash.gguf"), kind=FileKind.DFLASH2)
+    verdict = judge(facts("llama.gguf"), drafter)
+    assert (verdict.fits, verdict.kind) == (True, DrafterKind.DFLASH)
+    no_block = msgspec.structs.replace(
+        drafter, drafter=msgspec.structs.replace(drafter.drafter, block_size=0)
+    )
+    assert "how many tokens it drafts at once" in judge(facts("llama.gguf"), no_block).reason
+    assert "publishes no hidden states" in judge(facts("step35.gguf"), drafter).reason
 
 
 def test_a_head_that_borrows_the_token_table_needs_one_of_its_own_width() -> None:
