@@ -176,6 +176,34 @@ def test_a_head_inside_is_judged_too() -> None:
     assert "cannot run the MTP heads" in judge_head_inside(other).reason
 
 
+def test_heads_that_llama_cpp_would_end_the_process_over_are_refused(tmp_path: Path) -> None:
+    two = changed("qwen35.gguf", tmp_path, qwen35__nextn_predict_layers=2)
+    assert judge_head_inside(two).reason == "it has 2 MTP heads, and this llama.cpp runs one in qwen35 models"
+    data = (TINY_MODELS / "mtp-qwen35.gguf").read_bytes()
+    path = tmp_path / "mtp.gguf"
+    path.write_bytes(data.replace(b"blk.4.nextn.enorm.weight", b"blk.4.nextn.enurm.weight"))
+    assert judge(facts("qwen35-nomtp.gguf"), read_facts(path)).reason == (
+        "its MTP head is not whole: blk.4.nextn.enorm.weight is missing"
+    )
+
+
+def test_a_mimo2_head_needs_its_attention_in_one_tensor(tmp_path: Path) -> None:
+    metadata: dict[str, Entry] = {
+        "general.architecture": "mimo2",
+        "mimo2.block_count": 2,
+        "mimo2.nextn_predict_layers": 1,
+    }
+    names = [f"blk.1.nextn.{part}.weight" for part in ("eh_proj", "enorm", "hnorm")]
+    path = tmp_path / "mimo2.gguf"
+    for extra, reason in (
+        ([], "its MTP head is not whole: blk.1.attn_qkv.weight is missing"),
+        (["blk.1.attn_qkv.weight"], ""),
+    ):
+        tensors = [tensor(name, [8]) for name in ("blk.0.attn_norm.weight", *names, *extra)]
+        path.write_bytes(gguf(metadata, tensors, data_bytes=32))
+        assert judge_head_inside(read_facts(path)).reason == reason
+
+
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
