@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+
+import pytest
 
 from engine.budget.budget import KvType
 from engine.download.progress import DownloadState
@@ -69,7 +72,7 @@ def test_the_catalogue_is_offered_with_advice_and_without_the_hub(
 def test_models_of_a_folder_are_offered_after_it_was_added(open_desk: OpenDesk, folders: Path) -> None:
     mine = folders / "mine"
     mine.mkdir()
-    os.link(TINY_MODELS / "llama.gguf", mine / "mine.gguf") if os.name != "nt" else None
+    shutil.copy(TINY_MODELS / "llama.gguf", mine / "mine.gguf")
     visitor = open_desk()
     changed = visitor.answer(FoldersChanged, visitor.desk.add_folder(str(mine)))
     assert changed.folders == (str(mine),)
@@ -95,12 +98,15 @@ def test_drafters_of_a_repository_are_judged_by_their_headers(open_desk: OpenDes
     assert reasons[DrafterKind.MTP]
 
 
-def test_being_offline_is_a_state_that_ends(open_desk: OpenDesk, hub: HubServer, tiny: str) -> None:
+def test_being_offline_is_a_state_that_ends(
+    open_desk: OpenDesk, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     visitor = open_desk()
-    hub.faults.add(Fault(FaultKind.RESET, path="/api/models", times=1))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     failed = visitor.failure(visitor.desk.search(HubQuery("tiny")))
     assert failed.kind == "Offline"
     visitor.wait(ConnectionChanged, lambda event: not event.is_online)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     visitor.answer(HubSearched, visitor.desk.search(HubQuery("tiny")))
     visitor.wait(ConnectionChanged, lambda event: event.is_online)
 
@@ -164,7 +170,7 @@ def test_a_download_comes_back_as_paused_at_the_next_start(
 ) -> None:
     visitor = open_desk()
     bundle = tiny_bundle(visitor, tiny)
-    hub.faults.add(Fault(FaultKind.STALL, path=".gguf", at_byte=1000, times=100))
+    hub.faults.add(Fault(FaultKind.STALLED, path="*.gguf", after_bytes=1000, times=100))
     visitor.desk.download(bundle)
     visitor.downloaded(bundle.id, DownloadState.RUNNING)
     hub.faults.clear()
@@ -175,7 +181,7 @@ def test_a_download_comes_back_as_paused_at_the_next_start(
 
 
 def test_a_token_is_kept_and_its_owner_is_told(open_desk: OpenDesk, hub: HubServer) -> None:
-    hub.tokens["hf_secretsecret"] = "ada"
+    hub.users["hf_secretsecret"] = "ada"
     visitor = open_desk()
     assert visitor.answer(TokenChecked, visitor.desk.set_token("hf_secretsecret")).user == "ada"
     assert visitor.answer(TokenChecked, visitor.desk.set_token("")).user == ""
