@@ -53,8 +53,10 @@ def fetch_header(
     with httpx2.Client() as client:
         first = RangeSource(remote, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
         commit = first.identity.commit or remote.revision
+        # A mirror may not tell the sha256; what it gives is not kept under the one that was expected.
+        told = remote.sha256 if remote.sha256 == first.identity.sha256 else ""
         found = msgspec.structs.replace(remote, revision=commit, sha256=first.identity.sha256)
-        own = folder / (_keys(remote) or (_key(found),))[0]
+        own = folder / (_keys(msgspec.structs.replace(remote, sha256=told)) or (_key(found),))[0]
         for file in files:
             path = own / _safe_name(file)
             if path.exists():
