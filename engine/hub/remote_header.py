@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -16,7 +17,7 @@ import msgspec
 
 from engine.errors import SlipstreamError
 from engine.hub.connection import IsCancelled, never_cancelled
-from engine.hub.range_source import RangeSource
+from engine.hub.range_source import Identity, RangeSource
 from engine.models.bundle import Bundle, DrafterChoice
 from engine.models.gguf_header import check_complete, parse_header
 from engine.models.parts import part_names
@@ -51,23 +52,18 @@ def fetch_header(
     if known is not None:
         return known
     with httpx2.Client() as client:
-        first = RangeSource(remote, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
+        open_source = partial(
+            RangeSource, client=client, token=token, endpoint=endpoint, is_cancelled=is_cancelled
+        )
+        first = open_source(remote)
+        own = folder / _place(remote, first.identity)
         commit = first.identity.commit or remote.revision
-        # A mirror may not tell the sha256; what it gives is not kept under the one that was expected.
-        told = remote.sha256 if remote.sha256 == first.identity.sha256 else ""
-        found = msgspec.structs.replace(remote, revision=commit, sha256=first.identity.sha256)
-        own = folder / (_keys(msgspec.structs.replace(remote, sha256=told)) or (_key(found),))[0]
         for file in files:
             path = own / _safe_name(file)
-            if path.exists():
-                continue
-            pinned = msgspec.structs.replace(file, revision=commit)
-            source = (
-                first
-                if file == files[0]
-                else RangeSource(pinned, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
-            )
-            _write(source, file, path)
+            if not path.exists():
+                is_first = file == files[0]
+                source = first if is_first else open_source(msgspec.structs.replace(file, revision=commit))
+                _write(source, file, path)
     prune_headers(folder)
     return own / _safe_name(files[0])
 
@@ -135,6 +131,15 @@ def _keys(remote: RemoteFile) -> tuple[str, ...]:
         (_key(msgspec.structs.replace(remote, sha256="")),) if _COMMIT.fullmatch(remote.revision) else ()
     )
     return ((_key(remote),) if _SHA256.fullmatch(remote.sha256) else ()) + by_commit
+
+
+def _place(remote: RemoteFile, identity: Identity) -> str:
+    """Return the folder for what was found for `remote`."""
+    # A mirror may not tell the sha256; what it gives is not kept under the one that was expected.
+    told = remote.sha256 if remote.sha256 == identity.sha256 else ""
+    keys = _keys(msgspec.structs.replace(remote, sha256=told))
+    commit = identity.commit or remote.revision
+    return keys[0] if keys else _key(msgspec.structs.replace(remote, revision=commit, sha256=identity.sha256))
 
 
 def _key(remote: RemoteFile) -> str:
