@@ -84,7 +84,7 @@ class ModelsDesk:
     def stop(self, timeout_s: float = 1.0) -> None:
         self._on_event = lambda _: None
         if self._made_parts is not None:
-            self._orders.put(lambda: self._parts.downloads.stop(timeout_s))
+            self._orders.put(lambda: self._parts.close(timeout_s))
         self._orders.stop(timeout_s)
         self._jobs.stop(timeout_s / 2)
         self._surveyor.stop(timeout_s / 2)

@@ -27,3 +27,8 @@ class Parts:
             Hub(self.client.endpoint, read_token),
             DownloadOptions(resolve=lambda bundle: resolve_bundle(bundle, self.client)),
         )
+
+    def close(self, timeout_s: float) -> None:
+        """Pause the downloads for the next start, and close the connections."""
+        self.downloads.stop(timeout_s)
+        self.client.close()
