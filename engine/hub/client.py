@@ -20,6 +20,7 @@ from engine.hub.connection import (
     Timeouts,
     check,
     decode,
+    decode_list,
     never_cancelled,
 )
 from engine.hub.failures import token_refused
@@ -34,7 +35,7 @@ WIDE_PAGE_SIZE: Final = 100
 
 MAX_README_CHARS: Final = 200_000
 _MAX_TREE_PAGES: Final = 20
-_REPO: Final = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
+_REPO: Final = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _EXPAND: Final = (
     "downloads",
@@ -88,7 +89,8 @@ class HubClient:
         size = WIDE_PAGE_SIZE if query.has_drafter else PAGE_SIZE
         params = _search_params(query, size) | ({"cursor": cursor} if cursor else {})
         answer = self._connection.get("/api/models", params)
-        models = [answers.hub_model(model) for model in decode(answer, list[answers.Model])]
+        found = decode_list(answer, answers.Model)
+        models = [answers.hub_model(model) for model in found if _REPO.fullmatch(model.id)]
         if query.has_drafter:
             models = [model for model in models if model.drafter_files or "mtp" in model.name.lower()]
         return HubPage(tuple(models), _next_cursor(answer))
@@ -123,7 +125,7 @@ class HubClient:
         """Return size and sha256 of `paths` at `revision` by path; what does not exist is left out."""
         where = f"/api/models/{_checked(repo)}/paths-info/{quote(revision, safe='')}"
         answer = self._connection.post(where, {"paths": list(paths), "expand": "false"}, repo=repo)
-        entries = decode(answer, list[answers.TreeEntry])
+        entries = decode_list(answer, answers.TreeEntry)
         wanted = set(paths)
         return {
             entry.path: answers.entry_file(repo, revision, entry)
@@ -169,7 +171,7 @@ class HubClient:
             params = {"recursive": "true"} | ({"cursor": cursor} if cursor else {})
             try:
                 answer = self._connection.get(path, params, repo=repo)
-                entries = decode(answer, list[answers.TreeEntry])
+                entries = decode_list(answer, answers.TreeEntry)
             except (Offline, RateLimited):
                 raise
             except SlipstreamError:
@@ -216,7 +218,7 @@ def _next_cursor(answer: RawAnswer) -> str:
 
 def _checked(repo: str) -> str:
     """Return `repo`, which goes into an address as it is; raises BadOption if it is no repository's name."""
-    if _REPO.fullmatch(repo) is None or ".." in repo:
+    if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo:
         raise BadOption(
             f"“{repo[:100]}” is not the name of a repository.",
             remedy="Write it as on the Hub: owner/name, for example “ggml-org/gemma-4-E4B-it-GGUF”.",

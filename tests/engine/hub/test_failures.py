@@ -14,7 +14,7 @@ from engine.errors import GatedRepository, HubTrouble, Offline, RateLimited, Sli
 from engine.hub.client import HubClient
 from engine.hub.failures import failure_of_answer, retry_after_s
 from engine.hub.listing import HubQuery
-from tests.engine.hub.conftest import BRIEF
+from tests.engine.hub.conftest import BRIEF, requests_of
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.server import HubServer
 
@@ -129,6 +129,16 @@ def test_nonsense_is_told_as_such(odd: _Odd, body: bytes) -> None:
     assert "cannot be understood" in error.sentence
 
 
+def test_one_repository_that_makes_no_sense_does_not_hide_the_others(odd: _Odd) -> None:
+    odd.body = (
+        b'[{"id": "a/b", "tags": [null]}, {"id": "no-owner"}, {"id": "c/d", "gguf": null, "gated": "?"}, 3]'
+    )
+    client = HubClient(f"http://127.0.0.1:{odd.server_port}", lambda: "", BRIEF)
+    (model,) = client.search(HubQuery()).models
+    client.close()
+    assert (model.repo, model.gate) == ("c/d", "manual")
+
+
 def test_an_answer_without_end_is_given_up(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.hub.connection.MAX_ANSWER_BYTES", 1000)
     odd.body = b"[" + b" " * 100_000 + b"]"
@@ -153,7 +163,7 @@ def test_a_pause_is_asked_for_and_not_slept_through(hub: HubServer, retry_after:
     error = _ask(hub.endpoint)
     assert isinstance(error, RateLimited)
     assert when in error.remedy
-    assert len(hub.log) == 1
+    assert len(requests_of(hub, 1)) == 1
 
 
 def test_what_the_hub_writes_about_its_limits_is_read() -> None:
@@ -183,6 +193,33 @@ def test_being_told_to_stay_offline_is_respected(
     with pytest.raises(Offline, match="told not to use the network"):
         client.search(HubQuery())
     assert hub.log == ()
+
+
+@pytest.mark.parametrize("proxy", ["ftp://proxy", "socks4a://me:secret@proxy:1", "://", "http://[bad"])
+def test_a_proxy_that_cannot_be_used_is_told(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = _ask("http://hub.invalid")
+    assert isinstance(error, Offline)
+    assert "secret" not in error.detail
+
+
+def test_a_proxy_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{taken.getsockname()[1]}")
+        assert isinstance(_ask("http://hub.invalid"), Offline)
+
+
+def test_certificates_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    assert "certificates" in _ask("http://hub.invalid").sentence
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["nonsense", "ftp://hub", "http://[bad", "http://", "http://a b", "https://hub:x"]
+)
+def test_an_address_that_is_none_is_told(endpoint: str) -> None:
+    _ask(endpoint)
 
 
 def test_the_client_recovers_when_the_hub_comes_back(hub: HubServer, client: HubClient) -> None:
