@@ -13,7 +13,7 @@ from app.models.rows import SEARCH_AGAIN, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
-from app.session import EngineSession
+from app.session import EngineSession, ModelPhase, ModelState
 from app.trouble import Trouble
 from app.widgets.load_strip import LoadStrip
 from app.widgets.models.detail import ModelDetail, spoken_of
@@ -60,7 +60,7 @@ class ModelsPage(QWidget):
         self.side = QStackedWidget()
         self.doing = ModelsActions(self, state, session, self.detail)
         self._lay_out()
-        self._connect()
+        self._connect(session)
         self.lesson.teach(can_begin=False)
         self._show_rows()
 
@@ -94,7 +94,7 @@ class ModelsPage(QWidget):
         column.addWidget(NoticeStack(self.offline, self.notice))
         column.addLayout(columns, 1)
 
-    def _connect(self) -> None:
+    def _connect(self, session: EngineSession) -> None:
         self.search.changed.connect(self._on_filter)
         self.search.sort_changed.connect(lambda sort: self.hub.ask_for(sort=sort))
         self.search.left.connect(self._enter_list)
@@ -110,6 +110,7 @@ class ModelsPage(QWidget):
         self._state.troubled.connect(self._on_trouble)
         self.hub.changed.connect(self._show_rows)
         self.hub.repo_changed.connect(self._on_repo)
+        session.state_changed.connect(self._on_model)
         self.detail.memory.said.connect(lambda words: announce(self.detail, words))
 
     def focus_first(self) -> None:
@@ -176,6 +177,12 @@ class ModelsPage(QWidget):
         self.detail.show_subject(subject)
         self.side.setCurrentWidget(self.detail)
         announce(self.detail, spoken_of(subject))
+
+    def _on_model(self, state: ModelState) -> None:
+        """Other memory is free now: what is shown is asked for anew."""
+        if state.phase is not ModelPhase.LOADING:
+            self.budgets.forget()
+            self.detail.show_memory()
 
     def _on_connection(self, is_online: bool) -> None:
         if is_online:
