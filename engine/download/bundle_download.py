@@ -18,7 +18,13 @@ from engine.download.names import check_bundle
 from engine.download.partial import NO_ROOM, disk_full
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.remove import delete_unused
-from engine.download.store import is_stored, known_file, read_manifests, write_manifest
+from engine.download.store import (
+    is_stored,
+    known_file,
+    read_manifest,
+    read_manifests,
+    write_manifest,
+)
 from engine.download.streams import each_over_streams
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import DiskFull, DownloadBroken, SlipstreamError
@@ -205,8 +211,18 @@ class BundleDownload:
         self.around.check_room()
         self._set(DownloadState.RUNNING)
         each_over_streams(self._fetch, todo, self.around.slots, self.around.n_streams, self.switch)
-        self.bundle = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
-        write_manifest(self.around.folder, self.bundle)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Say that the bundle is whole, and delete what an older version of it leaves behind."""
+        folder = self.around.folder
+        before = read_manifest(folder, self.bundle.id)
+        with self.lock:
+            self.bundle = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
+        write_manifest(folder, self.bundle)
+        if before is not None:
+            with suppress(SlipstreamError, OSError):
+                delete_unused(folder, before.files)
 
     def _pin(self) -> None:
         """Let the Hub say what is there now, and keep the answer: a resumed download is of the same commit."""

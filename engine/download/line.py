@@ -16,7 +16,9 @@ from urllib.parse import quote, urljoin, urlsplit
 import httpx2
 from huggingface_hub import constants, get_token
 
+from engine.hub.failures import told_to_be_offline
 from engine.models.remote import RemoteFile
+from engine.version import slipstream_version
 
 MAX_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
@@ -75,13 +77,17 @@ class Hub:
         """Made once: reading the certificates takes longer than fetching a small file."""
         return httpx2.create_ssl_context()
 
+    @cached_property
+    def user_agent(self) -> str:
+        return f"slipstream/{slipstream_version()}"
+
     def address(self, file: RemoteFile) -> str:
         revision = quote(file.revision, safe="")
         return f"{self.endpoint.rstrip('/')}/{file.repo}/resolve/{revision}/{quote(file.path)}"
 
     def headers_for(self, url: str) -> dict[str, str]:
         """Return the token only for the Hub itself: what it redirects to is another's computer."""
-        headers = {"User-Agent": "slipstream", "Accept-Encoding": "identity"}
+        headers = {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
         if _origin(url) == _origin(self.endpoint) and (token := self.token()):
             headers["Authorization"] = f"Bearer {token}"
         return headers
@@ -101,11 +107,13 @@ class Line:
     def request(
         self, method: str, url: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx2.Response]:
-        """Yield the answer before its body is read; the redirect is not followed.
+        """Yield the answer before its body is read; a redirect is not followed.
 
-        Raise Stopped, or httpx2.TransportError.
+        Raise Stopped, httpx2.TransportError, or Offline where HF_HUB_OFFLINE forbids it.
         """
         self.switch.check()
+        if constants.is_offline_mode():
+            raise told_to_be_offline()
         timeout = httpx2.Timeout(self.stall_s, connect=self.connect_s)
         request = self.client.build_request(
             method,

@@ -189,6 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
             if fault.error_code:
                 headers["X-Error-Code"] = fault.error_code
+            if fault.content_type:
+                headers["Content-Type"] = fault.content_type
             return Answer(fault.status, {"error": "fault"}, headers)
         self.server.hub.ended.wait(3600 if fault.kind == "stalled" else 1 / fault.bytes_per_s)
         return None
@@ -206,7 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
+        if "Content-Type" not in answer.headers:
+            self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
