@@ -41,6 +41,10 @@ class NoSuchModel(SlipstreamError):
     """No model on this computer, or more than one, is called that."""
 
 
+class NotOurs(SlipstreamError):
+    """What was to be deleted belongs to another program or to the person."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 

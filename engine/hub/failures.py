@@ -114,7 +114,8 @@ def token_refused(detail: str = "") -> SlipstreamError:
     """Return the error for a token that is not valid."""
     return TokenRefused(
         "The Hugging Face Hub does not accept the token.",
-        remedy="Make a new one at huggingface.co/settings/tokens (“read” is enough) and enter it, or remove it.",
+        remedy="Make a new one at huggingface.co/settings/tokens (“read” is enough) and enter it, or remove it. "
+        "A sign-in with `hf auth login` ends by itself: sign in again.",
         detail=detail,
     )
 

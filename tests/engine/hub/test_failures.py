@@ -129,6 +129,16 @@ def test_nonsense_is_told_as_such(odd: _Odd, body: bytes) -> None:
     assert "cannot be understood" in error.sentence
 
 
+def test_one_repository_that_makes_no_sense_does_not_hide_the_others(odd: _Odd) -> None:
+    odd.body = (
+        b'[{"id": "a/b", "tags": [null]}, {"id": "no-owner"}, {"id": "c/d", "gguf": null, "gated": "?"}, 3]'
+    )
+    client = HubClient(f"http://127.0.0.1:{odd.server_port}", lambda: "", BRIEF)
+    (model,) = client.search(HubQuery()).models
+    client.close()
+    assert (model.repo, model.gate) == ("c/d", "manual")
+
+
 def test_an_answer_without_end_is_given_up(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.hub.connection.MAX_ANSWER_BYTES", 1000)
     odd.body = b"[" + b" " * 100_000 + b"]"
