@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from engine.download.abandon import run_or_abandon
 from engine.download.jobs import Job, done_bytes, forget_job, write_job
-from engine.download.line import Hub, Stopped, Switch
+from engine.download.line import Hub
 from engine.download.meters import FileMeter, SpeedMeter, joint_state
 from engine.download.names import check_bundle
 from engine.download.partial import NO_ROOM, disk_full
@@ -26,6 +27,7 @@ from engine.download.store import (
     write_manifest,
 )
 from engine.download.streams import each_over_streams
+from engine.download.switch import Stopped, Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import DiskFull, DownloadBroken, SlipstreamError
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -226,7 +228,7 @@ class BundleDownload:
 
     def _pin(self) -> None:
         """Let the Hub say what is there now, and keep the answer: a resumed download is of the same commit."""
-        resolved = self.around.resolve(self.bundle)
+        resolved = run_or_abandon(lambda: self.around.resolve(self.bundle), self.switch)
         check_bundle(resolved)
         files = tuple(
             file if file.size_bytes and file.is_at_commit else self._transfer(file).locate()

@@ -9,7 +9,7 @@ from typing import Protocol
 import httpx2
 import msgspec
 
-from engine.download.line import MAX_REDIRECTS, Line, Switch, is_same_origin, redirect_target
+from engine.download.line import MAX_REDIRECTS, Line, is_same_origin, redirect_target
 from engine.download.located import Located, locate
 from engine.download.partial import (
     AppendedFile,
@@ -21,6 +21,7 @@ from engine.download.partial import (
 )
 from engine.download.progress import DownloadState
 from engine.download.refusals import check_answer
+from engine.download.switch import Switch
 
 MAX_REQUEST_BYTES = 4 << 30
 """Asked for at once: the Hub's storage refuses answers beyond 50 GB, and its signed addresses run out."""

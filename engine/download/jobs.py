@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -9,9 +11,19 @@ import msgspec
 from engine.download.names import check_bundle, long_path
 from engine.download.partial import all_partials, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import WORK_FOLDER, file_path, read_json, write_atomically
+from engine.download.store import (
+    FRESH_SUFFIX,
+    MANIFESTS_FOLDER,
+    WORK_FOLDER,
+    file_path,
+    read_json,
+    write_atomically,
+)
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle, RemoteFile
+
+HALF_WRITTEN_S = 60.0
+"""Another Slipstream may be writing now; it takes milliseconds."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -55,11 +67,21 @@ def sweep(folder: Path) -> int:
 
     Nothing is deleted while a job cannot be read: its partials would count as nobody's.
     """
+    _delete_halves(folder)
     jobs = read_jobs(folder)
     if len(jobs) < len(_job_paths(folder)):
         return 0
     wanted = {partial_of(folder, file) for job in jobs for file in job.bundle.files}
     return sum(partial.discard_if_free() for partial in all_partials(folder) if partial not in wanted)
+
+
+def _delete_halves(folder: Path) -> None:
+    """Delete small files that a kill has left half written."""
+    for place in (folder / WORK_FOLDER, folder / MANIFESTS_FOLDER):
+        for path in place.rglob(f".*{FRESH_SUFFIX}") if place.is_dir() else ():
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > HALF_WRITTEN_S:
+                    path.unlink()
 
 
 def _job_paths(folder: Path) -> list[Path]:

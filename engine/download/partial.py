@@ -14,10 +14,10 @@ from pathlib import Path
 import filelock
 import msgspec
 
-from engine.download.line import Switch
 from engine.download.located import Located
 from engine.download.names import long_path
 from engine.download.store import WORK_FOLDER, read_json, write_atomically
+from engine.download.switch import Switch
 from engine.errors import DiskFull
 from engine.models.remote import RemoteFile
 
@@ -101,7 +101,7 @@ def partial_of(folder: Path, file: RemoteFile) -> Partial:
 def all_partials(folder: Path) -> tuple[Partial, ...]:
     """Return everything that lies where partials gather."""
     parts = folder / WORK_FOLDER / "parts"
-    stems = {path.stem for path in parts.iterdir()} if parts.is_dir() else set[str]()
+    stems = {path.stem for path in parts.glob("[!.]*")} if parts.is_dir() else set[str]()
     return tuple(_partial(folder, stem) for stem in sorted(stems))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from engine.download.line import Hub
 from engine.download.progress import DownloadState
 from engine.download.store import file_path
+from engine.models.remote import RemoteBundle, RemoteFile
 from tests.engine.download.kit import Running, bundle_of, some_bytes
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.repository import Repository
@@ -99,3 +101,25 @@ def test_stopping_takes_a_moment_whatever_a_download_waits_for(
     running.downloads.pause("bundle")
     running.wait_for(DownloadState.PAUSED)
     assert time.monotonic() - started_s < 1.0
+
+
+def test_stopping_takes_a_moment_while_a_connection_is_being_made(folder: Path) -> None:
+    """A listener whose queue is full answers nobody, as a network that swallows everything."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        address = listener.getsockname()
+        for _ in range(3):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(address)
+        running = Running(folder, Hub(f"http://127.0.0.1:{address[1]}", lambda: None))
+        file = RemoteFile("some/model", "a.gguf", "0" * 40, 5, "0" * 64)
+        running.downloads.download(RemoteBundle("bundle", "Bundle", (file,)))
+        running.wait_for(DownloadState.WAITING, DownloadState.STALLED)
+        started_s = time.monotonic()
+        running.downloads.pause("bundle")
+        running.wait_for(DownloadState.PAUSED)
+        assert time.monotonic() - started_s < 1.0
+        running.stop()

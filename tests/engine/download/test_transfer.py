@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.download.line import Hub, Stopped, Switch
+from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
 from engine.download.progress import DownloadState
 from engine.download.store import file_path
+from engine.download.switch import Stopped, Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import (
     ChangedOnHub,
