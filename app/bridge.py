@@ -39,6 +39,7 @@ from engine.worker.messages import (
     Loaded,
     LoadProgress,
     LogLine,
+    MemoryChanged,
     Pong,
     Ready,
     RoundDone,
@@ -107,6 +108,7 @@ class EngineBridge(_FrameQueue):
     ready = Signal(object)
     load_progressed = Signal(object)
     loaded = Signal(object)
+    memory_changed = Signal(object)
     unloaded = Signal(object)
     devices_listed = Signal(object)
     started = Signal(object)
@@ -127,6 +129,7 @@ class EngineBridge(_FrameQueue):
             Ready: self.ready,
             LoadProgress: self.load_progressed,
             Loaded: self.loaded,
+            MemoryChanged: self.memory_changed,
             Unloaded: self.unloaded,
             DevicesListed: self.devices_listed,
             Started: self.started,

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 from app.bridge import EngineBridge, ModelsBridge
 from app.icons import app_icon
 from app.library import Library, ListInstalled
+from app.models.notes import EngineNotes
 from app.models.state import ModelsState
 from app.session import EngineSession
 from app.settings import ReadSettings, read_settings, settings_path
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 def run_app() -> int:
     """Open the window and return the exit status when it is closed."""
-    from app.no_models import NoModels
+    from engine.desk.desk import ModelsDesk
     from engine.models.installed import list_installed
     from engine.service import Service
 
@@ -41,7 +42,7 @@ def run_app() -> int:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     service = Service()
-    models = NoModels()
+    models = ModelsDesk(opened_files=lambda: window.opened_files)
     window = open_window(app, service, list_installed, models)
     _SignalWatch(app, window)
     try:
@@ -69,7 +70,8 @@ def open_window(
     models_bridge = ModelsBridge(models_service)
     models = ModelsState(models_service, models_bridge)
     window = Window(session, library, keeper, theme, models)
-    for part in (bridge, session, library, keeper, models_bridge, models):
+    notes = EngineNotes(models_service, session, window.compare.run)
+    for part in (bridge, session, library, keeper, models_bridge, models, notes):
         part.setParent(window)
     library.changed.connect(lambda bundles: choose_first(session, read, bundles))
     if read.trouble:

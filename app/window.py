@@ -94,6 +94,11 @@ class Window(QMainWindow):
         self._add_shortcuts()
         self._restore()
 
+    @property
+    def opened_files(self) -> tuple[str, ...]:
+        """Return the files that were opened by hand; may be asked from any thread."""
+        return self._library.opened
+
     # -------------------------------------------------------------------------------------- composing
 
     def _body(self) -> QWidget:

@@ -41,6 +41,10 @@ class NoSuchModel(SlipstreamError):
     """No model on this computer, or more than one, is called that."""
 
 
+class NotOurs(SlipstreamError):
+    """What was to be deleted belongs to another program or to the person."""
+
+
 class VocabularyMismatch(SlipstreamError):
     """Target and drafter do not share a vocabulary."""
 
@@ -147,6 +151,10 @@ class RateLimited(SlipstreamError):
 
 class RepositoryNotFound(SlipstreamError):
     """There is no such repository, or it is private."""
+
+
+class NotInRepository(RepositoryNotFound):
+    """The repository is there, this file or version of it is not."""
 
 
 class GatedRepository(SlipstreamError):

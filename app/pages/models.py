@@ -23,7 +23,8 @@ from app.widgets.models.measure_strip import MeasureStrip
 from app.widgets.models.model_list import ModelList
 from app.widgets.models.search_bar import SearchBar
 from app.widgets.notice import Notice, Remedy
-from app.widgets.parts import button
+from app.widgets.notice_stack import NoticeStack
+from app.widgets.parts import IconButton
 
 _LIST_SHARE, _LEAST_LIST_PX, _WIDEST_LIST_PX = 0.36, 272, 400
 _OFFLINE = Trouble(
@@ -50,7 +51,7 @@ class ModelsPage(QWidget):
         self.search = SearchBar()
         self.list = ModelList(lambda: self.hub.can_fetch_more, self.hub.fetch_more)
         self.measure = MeasureStrip(state)
-        self.folders = button("Folders…", role="quiet", tip="Look for models in folders of your own")
+        self.folders = IconButton("folder-open", "Folders of your own", size_px=32)
         self.notice = Notice()
         self.offline = Notice()
         self.lesson = Lesson()
@@ -67,15 +68,12 @@ class ModelsPage(QWidget):
         self._left = QFrame()
         self._left.setProperty("role", "side")
         left = QVBoxLayout(self._left)
-        left.setContentsMargins(16, 16, 8, 8)
+        left.setContentsMargins(16, 16, 8, 12)
         left.setSpacing(8)
+        self.search.add_tool(self.folders)
         left.addWidget(self.search)
         left.addWidget(self.list, 1)
         left.addWidget(self.measure)
-        foot = QHBoxLayout()
-        foot.addWidget(self.folders)
-        foot.addStretch()
-        left.addLayout(foot)
         self.side.addWidget(self.lesson)
         self.side.addWidget(self.detail)
         right = QVBoxLayout()
@@ -89,16 +87,11 @@ class ModelsPage(QWidget):
         columns.setSpacing(0)
         columns.addWidget(self._left)
         columns.addLayout(right, 1)
-        top = QVBoxLayout()
-        top.setContentsMargins(16, 0, 16, 0)
-        top.setSpacing(8)
-        top.addWidget(self.offline)
-        top.addWidget(self.notice)
-        self.offline._close.hide()
+        self.offline.let_stay()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(top)
+        column.addWidget(NoticeStack(self.offline, self.notice))
         column.addLayout(columns, 1)
 
     def _connect(self) -> None:
@@ -151,7 +144,8 @@ class ModelsPage(QWidget):
     def _on_chosen(self, row: Row) -> None:
         if row.kind is RowKind.OFFER:
             offer = self._state.offer(row.key)
-            if offer is not None:
+            is_shown = self.side.currentWidget() is self.detail and self.detail.subject.offer == offer
+            if offer is not None and not is_shown:
                 self._wanted_repo = ""
                 self._show(Subject(offer))
         elif row.kind is RowKind.REPO:
@@ -159,6 +153,7 @@ class ModelsPage(QWidget):
 
     def open_repo(self, repo: str) -> None:
         """Show the page of `repo`, as soon as it is here."""
+        self.list.choose(repo)
         self._wanted_repo = repo
         if repo in self.hub.repos:
             self._on_repo(repo)

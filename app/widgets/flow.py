@@ -17,12 +17,13 @@ class FlowLayout(QLayout):
 
     def clear(self) -> None:
         """Take every widget out and delete it."""
-        for item in self._items:
+        # A widget that loses its parent has Qt take its item out of the list as well.
+        items, self._items = self._items, []
+        for item in items:
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.setParent(None)
                 widget.deleteLater()
-        self._items.clear()
         self.invalidate()
 
     def addItem(self, item: QLayoutItem) -> None:

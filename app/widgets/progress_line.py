@@ -15,13 +15,14 @@ _HEIGHT_PX = 4
 class ProgressLine(QWidget):
     """`colour` names an entry of the palette; while the prompt is being read the line is drawn paler.
 
-    `done` says what the share is a share of.
+    `done` says what the share is a share of, `track` is the colour of what is to come.
     """
 
-    def __init__(self, name: str, colour: str, done: str = "of the answer") -> None:
+    def __init__(self, name: str, colour: str, done: str = "of the answer", *, track: str = "card") -> None:
         super().__init__()
         self._name = name
         self._done = done
+        self._track = track
         self._colour = colour
         self._fraction = 0.0
         self._reading = False
@@ -49,7 +50,7 @@ class ProgressLine(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colours.colour("card"))
+        painter.setBrush(colours.colour(self._track))
         painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
         if self._fraction > 0:
             painter.setBrush(colours.colour("control_line" if self._reading else self._colour))

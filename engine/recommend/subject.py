@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,8 +56,8 @@ class Subject:
         """
         bits = self.target_bytes * 8 / self.n_params if self.n_params else 0
         kept = 0.6 if bits < 3.2 else 0.85 if bits < 4 else 1.0
-        newer = 2.0 ** (_year(self.released) - 2024)
-        return kept * newer * float(self.n_params * self.active_params) ** 0.5
+        newer = math.pow(2.0, _year(self.released) - 2024)
+        return kept * newer * math.sqrt(self.n_params * self.active_params)
 
 
 def _year(released: str) -> float:

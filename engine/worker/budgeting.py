@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from engine.budget.budget import Budget, BudgetQuestion, KvType
+from engine.budget.held import given_back
 from engine.budget.measures import UseByDevice, Way
 from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
@@ -34,7 +35,7 @@ def answer_budget(models: OpenForecasts, question: BudgetQuestion) -> Budget:
     opening the models raises.
     """
     require_pair(question.target, question.drafter)
-    return budget(question, _measures(models, question), list_devices())
+    return budget(question, _measures(models, question), given_back(list_devices(), question.held))
 
 
 def require_pair(target: str, drafter: DrafterChoice) -> None:

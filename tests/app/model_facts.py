@@ -272,8 +272,8 @@ HERE = (
     ),
 )
 CURATED = tuple(Offer(one.bundle.id, one.bundle.name, advice_of(one), one) for one in ENTRIES)
-_BY_RANK = sorted(CURATED, key=lambda offer: offer.advice.rank or 99)
-OFFERS = (*_BY_RANK[:7], installed_offer(_BY_RANK[7]), *_BY_RANK[8:], *HERE)
+BY_RANK = sorted(CURATED, key=lambda offer: offer.advice.rank or 99)
+OFFERS = (*BY_RANK[:7], installed_offer(BY_RANK[7]), *BY_RANK[8:], *HERE)
 
 _OWNERS = ("unsloth", "bartowski", "ggml-org", "lmstudio-community")
 _FAMILIES = ("Qwen3.8-27B", "Qwen3.5-4B", "gemma-4-31B-it", "Muse-Glimmer-7B", "Granite-4-8B", "Phi-5-mini")

@@ -9,7 +9,7 @@ from app.window import Window
 from engine.download.progress import DownloadState
 from engine.models_events import ConnectionChanged
 from engine.recommend.advice import ComputerSpeed
-from tests.app.model_facts import CURATED, ENTRIES, HERE
+from tests.app.model_facts import BY_RANK, ENTRIES, HERE
 from tests.app.scripted_models import ModelsScript, ScriptedModels, progress_of
 
 STAY = ModelsScript()
@@ -113,7 +113,7 @@ def measuring(window: Window, _service: object) -> Iterator[int]:
     yield 900
 
 
-NEW = ModelsScript(offers=(*CURATED, HERE[0]), speed=ComputerSpeed())
+NEW = ModelsScript(offers=(*BY_RANK, HERE[0]), speed=ComputerSpeed())
 MODEL_SCENES = (
     ModelScene("full", full),
     ModelScene("bytes", every_byte),

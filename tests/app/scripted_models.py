@@ -5,14 +5,15 @@ that go on, stall, fail and finish, on threads of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 import msgspec
 
 from engine.download.progress import DownloadProgress, DownloadState, FileProgress
-from engine.hub.listing import HubPage, HubQuery
+from engine.hub.listing import HubPage, HubQuery, HubRepo, Quantisation
+from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
 from engine.models_events import (
     BudgetMade,
@@ -114,6 +115,17 @@ class ScriptedModels:
 
     def open_repo(self, repo: str) -> int:
         return self._hub("open_repo", repo, lambda job: HubRepoOpened(job, repo_page(repo)))
+
+    def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
+        return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, repo))
+
+    def note_loaded(self, worker_pid: int, memory_bytes: Mapping[str, int]) -> None:
+        self.calls.append(("note_loaded", (worker_pid, dict(memory_bytes))))
+
+    def remember_race(
+        self, bundle: Bundle, plain_tokens_per_s: float, speculative_tokens_per_s: float
+    ) -> None:
+        self.calls.append(("remember_race", (bundle, plain_tokens_per_s, speculative_tokens_per_s)))
 
     def budget(self, request: BudgetRequest) -> int:
         def answer(job: int) -> ModelsEvent:

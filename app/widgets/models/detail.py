@@ -16,6 +16,7 @@ from app.session import EngineSession
 from app.widgets.flow import FlowLayout
 from app.widgets.markdown_view import MarkdownView
 from app.widgets.models.choices import Choices
+from app.widgets.models.disclosure import Disclosure
 from app.widgets.models.download_row import DownloadRow
 from app.widgets.models.facts import Facts, facts_of
 from app.widgets.models.figures import SpeedFigures
@@ -190,7 +191,7 @@ class ModelDetail(QScrollArea):
             view.append(readme[:_README_CHARS])
             view.close_text()
             self._readme.addWidget(rule())
-            self._readme.addWidget(view)
+            self._readme.addWidget(Disclosure("What its owner says", view))
 
     def _show_actions(self) -> None:
         subject, installed = self._subject, self._subject.installed

@@ -65,7 +65,7 @@ class DownloadTray(QFrame):
         self.setProperty("role", "tray")
         self._words = label(font=fonts.tabular(fonts.small()))
         self._words.setMinimumWidth(1)
-        self._line = ProgressLine("Downloads", "accent", "there")
+        self._line = ProgressLine("Downloads", "accent", "there", track="line")
         self._line.setFixedWidth(160)
         self.open = button("Show", role="status", tip="Show all downloads")
         self.open.setAccessibleName("Show all downloads")

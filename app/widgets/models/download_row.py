@@ -28,7 +28,7 @@ class DownloadRow(QFrame):
         self._name.setMinimumWidth(1)
         self._name.setVisible(with_name)
         self._words = label(tone="muted", font=fonts.tabular(fonts.small()), wraps=True)
-        self._line = ProgressLine("Download", "accent", "there")
+        self._line = ProgressLine("Download", "accent", "there", track="line")
         self.go = button("Pause")
         self.cancel = button("Cancel", role="quiet", tip="Stop, and delete what has come so far")
         self.dismiss = button("Dismiss", role="quiet", tip="Take it off the list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app import fonts
@@ -11,6 +11,8 @@ from app.widgets.models.download_row import DownloadRow
 from app.widgets.parts import label
 
 _PANEL_PX = 440
+_SIDES_PX = 26
+_MOST_OF_SCREEN = 0.7
 _LEAST_MS = 250
 """Words that change more often than four times a second cannot be read."""
 
@@ -31,10 +33,10 @@ class DownloadsPanel(QFrame):
             wraps=True,
         )
         self._list = QVBoxLayout()
-        self._list.setSpacing(12)
+        self._list.setSpacing(16)
         inner = self._inner = QWidget()
         inner.setProperty("role", "page")
-        column = QVBoxLayout(inner)
+        column = self._rows_column = QVBoxLayout(inner)
         column.setContentsMargins(0, 0, 8, 0)
         column.addLayout(self._list)
         column.addStretch()
@@ -46,10 +48,12 @@ class DownloadsPanel(QFrame):
         body = QVBoxLayout(self)
         body.setContentsMargins(16, 12, 8, 12)
         body.setSpacing(8)
-        body.addWidget(label("Downloads", font=fonts.title()))
+        self._head = label("Downloads", font=fonts.title())
+        body.addWidget(self._head)
         body.addWidget(self._nothing)
         body.addWidget(self._scroll, 1)
         self.setFixedWidth(_PANEL_PX)
+        inner.installEventFilter(self)
         state.downloads_changed.connect(self._on_changed)
         self._fill()
 
@@ -88,14 +92,24 @@ class DownloadsPanel(QFrame):
         if self.isVisible():
             self._fit_height()
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Grow and shrink with the list: files may be shown, and words may take another line."""
+        if watched is self._inner and event.type() == QEvent.Type.LayoutRequest:
+            QTimer.singleShot(0, self._fit_height)
+        return super().eventFilter(watched, event)
+
     def _fit_height(self) -> None:
-        inner = self._inner
-        wanted = (
-            inner.heightForWidth(_PANEL_PX - 40) if inner.hasHeightForWidth() else inner.sizeHint().height()
-        )
-        room = int(self.screen().availableGeometry().height() * 0.7)
-        head = self.fontMetrics().height() * 2 + 40
-        nothing = self._nothing.heightForWidth(_PANEL_PX - 24)
-        self.setFixedHeight(
-            min(room, head + (max(wanted, inner.sizeHint().height()) if self.rows else nothing))
-        )
+        """Be as high as the list needs, and no higher than the screen allows; the foot stays where it is."""
+        foot = self.y() + self.height()
+        width = _PANEL_PX - _SIDES_PX
+        column = self._rows_column
+        column.activate()
+        needed = column.heightForWidth(width) if column.hasHeightForWidth() else column.sizeHint().height()
+        if not self.rows:
+            needed = self._nothing.heightForWidth(width)
+        room = int(self.screen().availableGeometry().height() * _MOST_OF_SCREEN)
+        height = min(room, needed + self._head.sizeHint().height() + 8 + 24)
+        if height != self.height():
+            self.setFixedHeight(height)
+            if self.isVisible():
+                self.move(self.x(), max(8, foot - height))

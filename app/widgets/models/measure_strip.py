@@ -21,7 +21,7 @@ class MeasureStrip(QFrame):
         super().__init__()
         self._state = state
         self._words = label(tone="muted", font=fonts.small(), wraps=True)
-        self._line = ProgressLine("Measuring this computer", "accent", "done")
+        self._line = ProgressLine("Measuring this computer", "accent", "done", track="line")
         self.go = button(_VERB)
         self.go.clicked.connect(self._on_go)
         row = QHBoxLayout()

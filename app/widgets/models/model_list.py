@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
-from app.models.rows import Row
+from app.models.rows import Row, RowKind
 from app.widgets.models.row_delegate import RowDelegate
 
 Index = QModelIndex | QPersistentModelIndex
@@ -151,8 +151,11 @@ class ModelList(QListView):
 
     def _on_clicked(self, index: QModelIndex) -> None:
         row = index.data(ROW_ROLE)
-        if isinstance(row, Row) and row.kind == "note":
+        if isinstance(row, Row) and row.kind is RowKind.NOTE:
             self.activated_row.emit(row)
+        elif isinstance(row, Row) and row.can_be_chosen:
+            # The row may be the current one and the detail elsewhere: at all versions of it.
+            self.chosen.emit(row)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.currentIndex().data(ROW_ROLE)

@@ -63,6 +63,7 @@ class SearchBar(QWidget):
         self.fitting.toggled.connect(lambda on: self._change(only_fitting=on))
         self.drafted.toggled.connect(lambda on: self._change(only_drafted=on))
         first, second = QHBoxLayout(), QHBoxLayout()
+        self._tools = first
         first.setSpacing(4)
         second.setSpacing(6)
         first.addWidget(self.edit, 1)
@@ -79,6 +80,10 @@ class SearchBar(QWidget):
     @property
     def filter(self) -> Filter:
         return self._filter
+
+    def add_tool(self, tool: QWidget) -> None:
+        """Put `tool` at the end of the search's line."""
+        self._tools.addWidget(tool)
 
     def type_in(self, text: str) -> None:
         """Go on typing here what was begun in the list."""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import argparse
 
+from engine.cli.models.download import add_download
+from engine.cli.models.list import add_list
+from engine.cli.models.remove import add_remove
 from engine.cli.models.search import add_search
 from engine.cli.models.show import add_show
 from engine.cli.models.verb import AddVerb
+from engine.cli.models.verify import add_verify
 
-VERBS: tuple[AddVerb, ...] = (add_search, add_show)
+VERBS: tuple[AddVerb, ...] = (
+    add_list,
+    add_search,
+    add_show,
+    add_download,
+    add_remove,
+    add_verify,
+)
 
 
 def add_models(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

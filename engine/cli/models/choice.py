@@ -1,0 +1,73 @@
+"""Which files a download is about: a bundle of the catalogue, or some of a repository's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.cli.models.show import find_entry
+from engine.errors import BadOption
+from engine.hub.client import HubClient
+from engine.hub.listing import HubRepo, Quantisation
+from engine.models.remote import RemoteBundle, RemoteFile
+
+# llama.cpp's own choice where nothing is said (common/download.cpp).
+_USUAL = ("Q4_K_M", "Q8_0")
+
+
+def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteBundle:
+    """Return the bundle of the catalogue called `name`, or what `files` name of the repository `name`.
+
+    `files` are paths, names or quantisations; none: the usual quantisation, and the first drafter that fits. Raises
+    BadOption for what is not there, and what HubClient raises.
+    """
+    entry = find_entry(name)
+    if entry is not None:
+        if files:
+            raise BadOption(
+                f"“{entry.bundle.id}” is a whole bundle: files can be chosen of a repository only."
+            )
+        return entry.bundle
+    if "/" not in name:
+        raise BadOption(
+            f"There is no bundle “{name}” in the catalogue.",
+            remedy="`slipstream models recommend --all` lists the catalogue; a repository is written owner/name.",
+        )
+    repo = client.open_repo(name)
+    if not repo.quantisations:
+        raise BadOption(
+            f"There is no model in GGUF files in “{name}”.", remedy="Look for one with GGUF in its name."
+        )
+    return _choose(repo, files)
+
+
+def _choose(repo: HubRepo, files: Sequence[str]) -> RemoteBundle:
+    if not files:
+        return repo.bundle(_usual(repo), next(d for d in repo.drafters if not d.reason))
+    targets = [q for q in repo.quantisations if any(_names(name, q.label, q.files) for name in files)]
+    drafters = [d for d in repo.drafters if any(d.files and _names(name, d.name, d.files) for name in files)]
+    for name in files:
+        known = any(_names(name, q.label, q.files) for q in targets)
+        if not known and not any(_names(name, d.name, d.files) for d in drafters):
+            raise BadOption(f"There is no “{name}” in “{repo.model.repo}”.", remedy=_what_there_is(repo))
+    if len(targets) != 1 or len(drafters) > 1:
+        raise BadOption(
+            "Name one model, and at most one drafter for it.",
+            remedy=f"{_what_there_is(repo)} A drafter is optional.",
+        )
+    without_file = next(d for d in reversed(repo.drafters) if not d.files)
+    return repo.bundle(targets[0], drafters[0] if drafters else without_file)
+
+
+def _usual(repo: HubRepo) -> Quantisation:
+    by_label = {quantisation.label.upper(): quantisation for quantisation in repo.quantisations}
+    return next((by_label[label] for label in _USUAL if label in by_label), repo.quantisations[0])
+
+
+def _names(name: str, label: str, files: Sequence[RemoteFile]) -> bool:
+    wanted = name.casefold()
+    return wanted == label.casefold() or any(wanted in (f.path.casefold(), f.name.casefold()) for f in files)
+
+
+def _what_there_is(repo: HubRepo) -> str:
+    labels = ", ".join(quantisation.label for quantisation in repo.quantisations)
+    return f"There are {labels}. `slipstream models show {repo.model.repo}` lists all files."
