@@ -51,9 +51,44 @@ def file_size(n_bytes: int) -> str:
     return _scaled(n_bytes, 1000, ("B", "kB", "MB", "GB", "TB"))
 
 
+def file_progress(done_bytes: int, whole_bytes: int) -> str:
+    """Return how much of a file is there: "2.1 GB of 5.1 GB"; only the first where the whole is not known."""
+    done = file_size(done_bytes)
+    return f"{done} of {file_size(whole_bytes)}" if whole_bytes else done
+
+
 def memory_size(n_bytes: int) -> str:
     """Return an amount of memory in binary units: "4.4 GiB"."""
     return _scaled(n_bytes, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def rate(bytes_per_s: float) -> str:
+    """Return a download's speed: "42.1 MB/s"."""
+    return f"{file_size(round(bytes_per_s))}/s"
+
+
+def time_left(seconds: float | None) -> str:
+    """Return what is left of a wait, as coarse as it is long: "12 s left", "3 min left", "2 h 10 min left"."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s left"
+    minutes = round(seconds / 60)
+    return f"{minutes} min left" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min left"
+
+
+def context(n_ctx: int) -> str:
+    """Return a context length in short: "8k", "49k", "1M"; "k" is 1024 tokens."""
+    if n_ctx >= 1 << 20:
+        return f"{n_ctx / (1 << 20):.3g}M"
+    return f"{n_ctx // 1024}k" if n_ctx >= 1024 else str(n_ctx)
+
+
+def speed_range(low: float, high: float) -> str:
+    """Return a range of speeds without its unit: "38–55", or one number where both are alike."""
+    digits = 1 if high < 10 else 0
+    first, last = f"{low:.{digits}f}", f"{high:.{digits}f}"
+    return first if first == last else f"{first}–{last}"
 
 
 def count(n: int, singular: str, plural: str | None = None) -> str:

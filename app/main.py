@@ -15,15 +15,18 @@ import platformdirs
 from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
-from app.bridge import EngineBridge
+from app.bridge import EngineBridge, ModelsBridge
 from app.icons import app_icon
 from app.library import Library, ListInstalled
+from app.models.notes import EngineNotes
+from app.models.state import ModelsState
 from app.session import EngineSession
 from app.settings import ReadSettings, read_settings, settings_path
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.window import Window
 from engine.models.bundle import Bundle, DrafterChoice
+from engine.models_service import ModelsService
 from engine.service import EngineService
 
 _log = logging.getLogger(__name__)
@@ -31,6 +34,7 @@ _log = logging.getLogger(__name__)
 
 def run_app() -> int:
     """Open the window and return the exit status when it is closed."""
+    from engine.desk.desk import ModelsDesk
     from engine.models.installed import list_installed
     from engine.service import Service
 
@@ -38,16 +42,20 @@ def run_app() -> int:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     service = Service()
-    window = open_window(app, service, list_installed)
+    models = ModelsDesk(opened_files=lambda: window.opened_files)
+    window = open_window(app, service, list_installed, models)
     _SignalWatch(app, window)
     try:
         return app.exec()
     finally:
+        models.stop()
         service.stop()
 
 
-def open_window(app: QApplication, service: EngineService, list_installed: ListInstalled) -> Window:
-    """Show the window; the engine starts as soon as it stands."""
+def open_window(
+    app: QApplication, service: EngineService, list_installed: ListInstalled, models_service: ModelsService
+) -> Window:
+    """Show the window; the engine and the models' facade start as soon as it stands."""
     app.setApplicationName("Slipstream")
     app.setDesktopFileName("slipstream")
     app.setWindowIcon(app_icon())
@@ -59,8 +67,11 @@ def open_window(app: QApplication, service: EngineService, list_installed: ListI
     session.choose_n_ctx(max(0, read.settings.n_ctx))
     library = Library(list_installed, read.settings.opened_files)
     keeper = SettingsKeeper(path, read)
-    window = Window(session, library, keeper, theme)
-    for part in (bridge, session, library, keeper):
+    models_bridge = ModelsBridge(models_service)
+    models = ModelsState(models_service, models_bridge)
+    window = Window(session, library, keeper, theme, models)
+    notes = EngineNotes(models_service, session, window.compare.run)
+    for part in (bridge, session, library, keeper, models_bridge, models, notes):
         part.setParent(window)
     library.changed.connect(lambda bundles: choose_first(session, read, bundles))
     if read.trouble:
@@ -68,6 +79,7 @@ def open_window(app: QApplication, service: EngineService, list_installed: ListI
     _show_what_goes_wrong(window)
     window.show()
     QTimer.singleShot(0, bridge.start)
+    QTimer.singleShot(0, models.start)
     QTimer.singleShot(0, library.refresh)
     return window
 

@@ -26,7 +26,16 @@ _PAIRS: dict[str, tuple[str, str]] = {
     "warning_tint": ("#fcf1da", "#3b3018"),
     "error": ("#b0241c", "#f38f87"),
     "error_tint": ("#fcebe9", "#432320"),
+    # What memory is taken for: the model's own in the accent's hue, the drafter's in another.
+    "weights": ("#0b756f", "#55c4ba"),
+    "cache": ("#3d928b", "#33918a"),
+    "compute": ("#788a8a", "#84999a"),
+    "drafter": ("#4b55ab", "#a3aaf0"),
+    "drafter_cache": ("#7a82c9", "#727bc8"),
+    "second_cache": ("#5c80a8", "#7ea6d0"),
 }
+
+MEMORY_COLOURS = ("weights", "cache", "compute", "drafter", "drafter_cache", "second_cache")
 
 # (foreground, background, least contrast): WCAG 2.2 asks 4.5 of text and 3 of shapes that carry meaning.
 CONTRASTS: tuple[tuple[str, str, float], ...] = (
@@ -44,6 +53,7 @@ CONTRASTS: tuple[tuple[str, str, float], ...] = (
     ("control_line", "base", 3.0),
     ("control_line", "window", 3.0),
     ("accent", "accepted", 3.0),
+    *((part, "window", 3.0) for part in MEMORY_COLOURS),
 )
 
 
@@ -70,6 +80,12 @@ class Colours:
     warning_tint: str
     error: str
     error_tint: str
+    weights: str
+    cache: str
+    compute: str
+    drafter: str
+    drafter_cache: str
+    second_cache: str
 
     def colour(self, name: str) -> QColor:
         return QColor(str(getattr(self, name)))

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.bridge import EngineBridge
 from app.trouble import Trouble, trouble_of
+from engine.budget.budget import KvType
 from engine.models.bundle import Bundle
 from engine.service import EngineService, Reloading, WorkerLost, WorkerSilent
 from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings
@@ -44,6 +45,7 @@ class EngineSession(QObject):
     Signals:
         choice_changed(Bundle): another bundle is chosen; nothing is loaded yet.
         n_ctx_changed(int): another context is chosen, in tokens; nothing is loaded yet.
+        kv_type_changed(KvType): another precision of the cache is chosen; nothing is loaded yet.
         state_changed(ModelState): loading began, went on, ended or failed.
         reload_failed(Trouble): after its process was lost, the bundle could not be loaded again.
         silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
@@ -51,6 +53,7 @@ class EngineSession(QObject):
 
     choice_changed = Signal(object)
     n_ctx_changed = Signal(int)
+    kv_type_changed = Signal(object)
     state_changed = Signal(object)
     silence_changed = Signal(float)
     reload_failed = Signal(object)
@@ -61,6 +64,7 @@ class EngineSession(QObject):
         self.bridge = bridge
         self._choice: Bundle | None = None
         self._n_ctx = 0
+        self._kv_type = KvType.F16
         self._state = ModelState()
         self._job = 0
         self._is_reload = False
@@ -81,6 +85,11 @@ class EngineSession(QObject):
     def n_ctx(self) -> int:
         """Return the chosen context in tokens; 0: what the model was made for, within reason."""
         return self._n_ctx
+
+    @property
+    def kv_type(self) -> KvType:
+        """Return how precisely the cache of the next load keeps what was said."""
+        return self._kv_type
 
     @property
     def state(self) -> ModelState:
@@ -107,6 +116,12 @@ class EngineSession(QObject):
         if n_ctx != self._n_ctx:
             self._n_ctx = n_ctx
             self.n_ctx_changed.emit(n_ctx)
+
+    def choose_kv_type(self, kv_type: KvType) -> None:
+        """Choose how precisely the cache keeps what was said, for the next run."""
+        if kv_type is not self._kv_type:
+            self._kv_type = kv_type
+            self.kv_type_changed.emit(kv_type)
 
     def load_choice(self, *, check_memory: bool = True) -> None:
         """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""

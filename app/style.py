@@ -72,6 +72,10 @@ QFrame[role="popover"] { background: $base; border: 1px solid $line; border-radi
 QFrame[role="verdict"] { background: transparent; border: none; }
 QFrame[role="rule"] { background: $line; border: none; max-height: 1px; min-height: 1px; }
 
+QFrame[role="side"] { background: transparent; border: none; border-right: 1px solid $line; }
+QFrame[role="tray"] { background: $rail; border: none; }
+QListView[role="list"] { background: transparent; border: none; outline: none; }
+
 QLabel[tone="muted"] { color: $muted; }
 QLabel[tone="accent"] { color: $accent; }
 QLabel[tone="warning"] { color: $warning; }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import SlipstreamError
+from engine.models_events import ModelsFailed
 from engine.service import WorkerLost
 from engine.worker.messages import Failed
 
@@ -42,7 +43,7 @@ class Trouble:
         return self.kind == _LOAD_FAILED and self.sentence.startswith(_NEEDS_MORE)
 
 
-def trouble_of(source: Failed | WorkerLost | SlipstreamError) -> Trouble:
+def trouble_of(source: Failed | ModelsFailed | WorkerLost | SlipstreamError) -> Trouble:
     """Return what `source` says to the person."""
     kind = _LOST if isinstance(source, WorkerLost) else source.kind
     return Trouble(source.sentence, source.remedy, source.detail, kind)

@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
+    QGuiApplication,
     QKeySequence,
     QShortcut,
 )
@@ -25,15 +26,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.format import share
 from app.icons import app_icon
 from app.library import Library
+from app.models.downloads import overall
+from app.models.state import ModelsState
 from app.pages.chat import ChatPage
 from app.pages.compare import ComparePage
+from app.pages.models import ModelsPage
 from app.prompts import ready_prompts
 from app.session import EngineSession, ModelPhase, ModelState
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.trouble import Trouble
+from app.widgets.models.download_ring import DownloadRing, DownloadTray
+from app.widgets.models.downloads_panel import DownloadsPanel
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import IconButton
 from app.widgets.shortcut_list import show_shortcuts
@@ -43,6 +50,8 @@ from app.widgets.status_bar import StatusBar
 RAIL_PX = 56
 LEAST_SIZE = QSize(640, 480)
 FIRST_SIZE = QSize(1280, 800)
+PAGES = ("chat", "compare", "models")
+_TABS = (("message-square", "Chat"), ("columns-2", "Compare"), ("package", "Models"))
 _FRAME_SIZE = QSize(8, 40)
 _THEME_WORDS = {ThemeChoice.SYSTEM: "As the system", ThemeChoice.LIGHT: "Light", ThemeChoice.DARK: "Dark"}
 _THEME_ICONS = {ThemeChoice.SYSTEM: "monitor", ThemeChoice.LIGHT: "sun", ThemeChoice.DARK: "moon"}
@@ -52,19 +61,29 @@ class Window(QMainWindow):
     """Everything is handed in; the window only puts it together."""
 
     def __init__(
-        self, session: EngineSession, library: Library, keeper: SettingsKeeper, theme: Theme
+        self,
+        session: EngineSession,
+        library: Library,
+        keeper: SettingsKeeper,
+        theme: Theme,
+        models: ModelsState,
     ) -> None:
         super().__init__()
         self._session = session
         self._library = library
         self._keeper = keeper
         self._theme = theme
+        self._models = models
         self.setWindowTitle("Slipstream")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(LEAST_SIZE)
         self.setAcceptDrops(True)
         self.compare = ComparePage(session, library, keeper, ready_prompts())
         self.chat = ChatPage(session, library, keeper)
+        self.models = ModelsPage(models, session)
+        self.ring = DownloadRing(models)
+        self.tray = DownloadTray(models)
+        self.downloads = DownloadsPanel(models, self)
         self.pages = QStackedWidget()
         self.status = StatusBar()
         self.notice = Notice()
@@ -75,11 +94,17 @@ class Window(QMainWindow):
         self._add_shortcuts()
         self._restore()
 
+    @property
+    def opened_files(self) -> tuple[str, ...]:
+        """Return the files that were opened by hand; may be asked from any thread."""
+        return self._library.opened
+
     # -------------------------------------------------------------------------------------- composing
 
     def _body(self) -> QWidget:
         self.pages.addWidget(self.chat)
         self.pages.addWidget(self.compare)
+        self.pages.addWidget(self.models)
         top = QVBoxLayout()
         top.setSpacing(0)
         holder = QVBoxLayout()
@@ -99,6 +124,7 @@ class Window(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(middle, 1)
+        column.addWidget(self.tray)
         column.addWidget(self.status)
         self._fit_notice_room()
         return body
@@ -112,7 +138,7 @@ class Window(QMainWindow):
         column.setContentsMargins(8, 12, 8, 8)
         column.setSpacing(4)
         self._tabs = QButtonGroup(rail)
-        for index, (icon_name, name) in enumerate((("message-square", "Chat"), ("columns-2", "Compare"))):
+        for index, (icon_name, name) in enumerate(_TABS):
             tab = IconButton(icon_name, name, size_px=40, shortcut=_keys(f"Ctrl+{index + 1}"))
             tab.setCheckable(True)
             self._tabs.addButton(tab, index)
@@ -122,6 +148,7 @@ class Window(QMainWindow):
         self._look.clicked.connect(self._open_theme_menu)
         keys = IconButton("circle-question-mark", "Keyboard shortcuts", size_px=40, shortcut="?")
         keys.clicked.connect(self.show_shortcuts)
+        column.addWidget(self.ring)
         column.addWidget(self._look)
         column.addWidget(keys)
         return rail
@@ -137,6 +164,10 @@ class Window(QMainWindow):
         self._keeper.trouble.connect(lambda sentence: self.tell(sentence))
         self.compare.run.advanced.connect(lambda _: self._show_race())
         self.chat.answered.connect(self._show_answer)
+        self.models.page_asked.connect(lambda name: self.show_page(PAGES.index(name)))
+        for opener in (self.ring, self.tray.open):
+            opener.clicked.connect(lambda: self.downloads.open_beside(self.ring))
+        self._models.downloads_changed.connect(lambda _: self._show_downloads())
         self.notice.installEventFilter(self)
         self.silence.installEventFilter(self)
 
@@ -144,6 +175,7 @@ class Window(QMainWindow):
         keys: tuple[tuple[str, Callable[[], None]], ...] = (
             ("Ctrl+1", lambda: self.show_page(0)),
             ("Ctrl+2", lambda: self.show_page(1)),
+            ("Ctrl+3", lambda: self.show_page(2)),
             ("Ctrl+Return", self._submit),
             ("Esc", self._stop),
             ("Ctrl+.", self._stop),
@@ -163,7 +195,7 @@ class Window(QMainWindow):
         if settings.geometry:
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
             self.resize(self._room(self.size()))
-        self.show_page(0 if settings.page == "chat" else 1)
+        self.show_page(PAGES.index(settings.page) if settings.page in PAGES else 1)
         self._show_theme()
         self.status.show_model(self._session.state)
 
@@ -174,11 +206,14 @@ class Window(QMainWindow):
     # ------------------------------------------------------------------------------------------- doing
 
     def show_page(self, index: int) -> None:
-        """Show page `index`: 0 chat, 1 compare."""
+        """Show page `index`, which counts PAGES."""
         self.pages.setCurrentIndex(index)
         self._tabs.button(index).setChecked(True)
-        self._keeper.change(page="chat" if index == 0 else "compare")
-        (self.chat.composer.edit if index == 0 else self.compare.prompt.edit).setFocus()
+        self._keeper.change(page=PAGES[index])
+        if index == 2:
+            self.models.focus_first()
+        else:
+            (self.chat.composer.edit if index == 0 else self.compare.prompt.edit).setFocus()
 
     def tell(self, sentence: str, remedy: str = "", detail: str = "") -> None:
         """Say something that concerns the whole window."""
@@ -200,14 +235,24 @@ class Window(QMainWindow):
         show_shortcuts(self)
 
     def _submit(self) -> None:
-        (self.chat.send if self.pages.currentIndex() == 0 else self.compare.start)()
+        (self.chat.send, self.compare.start, self.models.detail.act)[self.pages.currentIndex()]()
 
     def _stop(self) -> None:
-        (self.chat.stop if self.pages.currentIndex() == 0 else self.compare.stop)()
+        (self.chat.stop, self.compare.stop, self._session.cancel_loading)[self.pages.currentIndex()]()
 
     def _new_chat(self) -> None:
         self.show_page(0)
         self.chat.start_over()
+
+    def _show_downloads(self) -> None:
+        """Say in the window's entry of the task bar how far downloads are: Qt has no bar of its own for that."""
+        running = self._models.running
+        title = f"{share(overall(running))} · Slipstream" if running else "Slipstream"
+        if title != self.windowTitle():
+            self.setWindowTitle(title)
+            app = QApplication.instance()
+            if isinstance(app, QGuiApplication):
+                app.setBadgeNumber(len(running))
 
     def _show_race(self) -> None:
         race = self.compare.run.race

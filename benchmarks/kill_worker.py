@@ -24,6 +24,7 @@ from app.main import open_window
 from app.pages.compare_run import RunPhase
 from app.window import Window
 from benchmarks.report import machine_line, table
+from engine.desk.desk import ModelsDesk
 from engine.models.installed import list_installed
 from engine.service import Service
 
@@ -98,7 +99,7 @@ def main() -> None:
     chance = random.Random(options.seed)
     app = QApplication(sys.argv[:1])
     service = Service()
-    window = open_window(app, service, list_installed)
+    window = open_window(app, service, list_installed, ModelsDesk())
     trial = Trial(app, window)
     window.compare.prompt.edit.replace_text(PROMPT)
     while not trial.race():  # until the installed models are listed and one is chosen

@@ -69,6 +69,10 @@ class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
 
 
+class PairUnfit(SlipstreamError):
+    """The drafter was not made for the target."""
+
+
 class DrafterCannotRun(SlipstreamError):
     """The drafter is of a kind that this version cannot draft with."""
 
@@ -147,6 +151,10 @@ class RateLimited(SlipstreamError):
 
 class RepositoryNotFound(SlipstreamError):
     """There is no such repository, or it is private."""
+
+
+class NotInRepository(RepositoryNotFound):
+    """The repository is there, this file or version of it is not."""
 
 
 class GatedRepository(SlipstreamError):

@@ -28,3 +28,8 @@ def models_folder() -> Path:
     """Return the folder for models; SLIPSTREAM_MODELS_DIR in the environment overrides it. It may not exist."""
     override = os.environ.get(MODELS_FOLDER_VARIABLE)
     return Path(override) if override else data_folder() / "models"
+
+
+def headers_folder() -> Path:
+    """Return the folder for the headers of models that are not here (engine.hub.remote_header). It may not exist."""
+    return cache_folder() / "headers"

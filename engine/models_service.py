@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
 
 from engine.budget.budget import KvType
-from engine.hub.listing import HubQuery
+from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
 from engine.models_events import ModelsEvent
@@ -49,8 +49,19 @@ class ModelsService(Protocol):
     def open_repo(self, repo: str) -> int:
         """HubRepoOpened follows."""
 
+    def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
+        """HubRepoOpened follows, with more drafters, each judged for this target by its header."""
+
     def budget(self, request: BudgetRequest) -> int:
         """BudgetMade follows. For a remote bundle the headers are fetched first, a few megabytes."""
+
+    def note_loaded(self, worker_pid: int, memory_bytes: Mapping[str, int]) -> None:
+        """Say what is loaded, by device: it is given back when something else is loaded. {}: nothing is."""
+
+    def remember_race(
+        self, bundle: Bundle, plain_tokens_per_s: float, speculative_tokens_per_s: float
+    ) -> None:
+        """Keep what a whole comparison reached here; it takes the place of forecasts."""
 
     def measure(self) -> int:
         """Measure this computer; MeasureProgress and ComputerMeasured follow."""

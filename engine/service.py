@@ -62,11 +62,11 @@ class EngineService(Protocol):
 
     def list_devices(self) -> int: ...
 
-    def measure_devices(self) -> int:
-        """DevicesMeasured or Failed follows, MeasureDevicesProgress in between; takes seconds."""
-
     def budget(self, question: BudgetQuestion) -> int:
         """Return the job's id; BudgetMeasured or Failed follows. What is loaded stays as it is."""
+
+    def measure_devices(self) -> int:
+        """DevicesMeasured or Failed follows, MeasureDevicesProgress in between; takes seconds."""
 
     def cancel(self, job: int) -> None: ...
 
@@ -127,14 +127,14 @@ class Service:
         self._requests.put(ListDevices(job))
         return job
 
-    def measure_devices(self) -> int:
-        job = self._next_job()
-        self._requests.put(MeasureDevices(job))
-        return job
-
     def budget(self, question: BudgetQuestion) -> int:
         job = self._next_job()
         self._requests.put(MeasureBudget(job, question))
+        return job
+
+    def measure_devices(self) -> int:
+        job = self._next_job()
+        self._requests.put(MeasureDevices(job))
         return job
 
     def cancel(self, job: int) -> None:

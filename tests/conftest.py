@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
-# Loads made by tests leave no trace among the person's own.
-os.environ["SLIPSTREAM_MEMORY_RECORD"] = ""
+# What loads leave behind does not mix with the person's own.
+os.environ["SLIPSTREAM_CACHE_DIR"] = tempfile.mkdtemp(prefix="slipstream-tests-")

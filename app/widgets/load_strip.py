@@ -21,7 +21,7 @@ class LoadStrip(QFrame):
         self._session = session
         self._since = QElapsedTimer()
         self._words = label(tone="muted")
-        self._line = ProgressLine("Loading", "accent")
+        self._line = ProgressLine("Loading", "accent", "loaded")
         self.cancel = button("Cancel", tip="Stop loading")
         self.cancel.clicked.connect(session.cancel_loading)
         row = QHBoxLayout(self)
@@ -62,5 +62,7 @@ class LoadStrip(QFrame):
         elapsed = self._since.elapsed() / 1000
         since = f" · {elapsed:.0f} s" if elapsed >= 1 else ""
         self.cancel.setVisible(self._session.can_cancel)
-        self._words.setText(f"{what} · {share(state.fraction)}{since}")
+        # The weights are read, and llama.cpp makes its caches and buffers, of which it does not say how far it is.
+        how_far = "preparing its memory…" if state.fraction >= 1 else share(state.fraction)
+        self._words.setText(f"{what} · {how_far}{since}")
         self._line.set_progress(state.fraction)

@@ -76,6 +76,10 @@ class Notice(QFrame):
     def buttons(self) -> tuple[TintedButton, ...]:
         return tuple(self._remedies)
 
+    def let_stay(self) -> None:
+        """Have no way to dismiss it: it tells of a state, and goes when that is over."""
+        self._close.hide()
+
     def tell(self, trouble: Trouble, *remedies: Remedy, tone: str = "error") -> None:
         """Show `trouble` with a button for each of `remedies`."""
         self._sentence.setText(trouble.sentence)

@@ -13,11 +13,16 @@ _HEIGHT_PX = 4
 
 
 class ProgressLine(QWidget):
-    """`colour` names an entry of the palette; while the prompt is being read the line is drawn paler."""
+    """`colour` names an entry of the palette; while the prompt is being read the line is drawn paler.
 
-    def __init__(self, name: str, colour: str) -> None:
+    `done` says what the share is a share of, `track` is the colour of what is to come.
+    """
+
+    def __init__(self, name: str, colour: str, done: str = "of the answer", *, track: str = "card") -> None:
         super().__init__()
         self._name = name
+        self._done = done
+        self._track = track
         self._colour = colour
         self._fraction = 0.0
         self._reading = False
@@ -29,11 +34,14 @@ class ProgressLine(QWidget):
     def fraction(self) -> float:
         return self._fraction
 
+    def set_name(self, name: str) -> None:
+        self._name = name
+
     def set_progress(self, fraction: float, *, reading: bool = False) -> None:
         """Show `fraction` 0 to 1 of the answer, or of the prompt while `reading`."""
         self._fraction = min(1.0, max(0.0, fraction))
         self._reading = reading
-        what = "of the prompt read" if reading else "of the answer"
+        what = "of the prompt read" if reading else self._done
         self.setAccessibleName(f"{self._name}: {share(self._fraction)} {what}")
         self.update()
 
@@ -42,7 +50,7 @@ class ProgressLine(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colours.colour("card"))
+        painter.setBrush(colours.colour(self._track))
         painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
         if self._fraction > 0:
             painter.setBrush(colours.colour("control_line" if self._reading else self._colour))

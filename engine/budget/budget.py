@@ -45,7 +45,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     """What is asked. `target` and the drafter's path are files, whole ones or header-only sparse ones.
 
     `contexts` () is the ladder up to the model's own limit. `n_gpu_layers` -1: all. `draft_length` sizes what is kept
-    for rolling back.
+    for rolling back. `held` are bytes by device that are given back before it is loaded: what is loaded now.
     """
 
     target: str
@@ -55,6 +55,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     n_gpu_layers: int = -1
     draft_length: int = 3
     race: bool = False
+    held: tuple[tuple[str, int], ...] = ()
 
 
 class DeviceUse(msgspec.Struct, frozen=True):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import platformdirs
 
 from engine.budget.budget import KvType, Segment
+from engine.folders import cache_folder
+from engine.json_file import read_json, write_json
 
-RECORD_VARIABLE: Final = "SLIPSTREAM_MEMORY_RECORD"
 _MAX_RECORDS: Final = 64
 
 
@@ -34,40 +32,23 @@ class LoadRecord(msgspec.Struct, frozen=True):
     grown_bytes: int = 0
 
 
-def record_path() -> Path | None:
-    """Return where records are kept; SLIPSTREAM_MEMORY_RECORD names another file, or none where it is empty."""
-    override = os.environ.get(RECORD_VARIABLE)
-    if override is not None:
-        return Path(override) if override else None
-    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "memory.json"
+def record_path() -> Path:
+    """Return where records are kept."""
+    return cache_folder() / "memory.json"
 
 
-def read_records(path: Path | None) -> tuple[LoadRecord, ...]:
+def read_records(path: Path) -> tuple[LoadRecord, ...]:
     """Return what is kept at `path`, the newest last; () for a file that is missing or unreadable."""
-    if path is None:
-        return ()
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[LoadRecord, ...])
-    except (OSError, msgspec.DecodeError):
-        return ()
+    return read_json(path, tuple[LoadRecord, ...], ())
 
 
-def find_record(path: Path | None, key: str) -> LoadRecord | None:
+def find_record(path: Path, key: str) -> LoadRecord | None:
+    """Return what is kept of the load that `key` names, None if there is nothing."""
     return next((record for record in read_records(path) if record.key == key), None)
 
 
-def keep_record(path: Path | None, record: LoadRecord) -> None:
+def keep_record(path: Path, record: LoadRecord) -> None:
     """Add `record` in place of the one of the same key. A disk that is full or read-only keeps nothing."""
-    if path is None:
-        return
     others = [old for old in read_records(path) if old.key != record.key]
-    data = msgspec.json.encode([*others[1 - _MAX_RECORDS :], record])
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
+        write_json(path, (*others[1 - _MAX_RECORDS :], record))

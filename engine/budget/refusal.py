@@ -37,7 +37,7 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
         )
     return ContextTooLarge(
         f"This context of {wanted.n_ctx:,} tokens {needs}, {free}. A context of {largest:,} fits.",
-        remedy=f"Choose {_or([f'a context of {largest:,} tokens or less', *ways])}.",
+        remedy=f"Choose {_or([f'a context of {largest:,} tokens at most', *ways])}.",
         detail=detail,
     )
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.budget.budget import KvType
+from engine.cli.budget import add_budget
+from engine.cli.inspect import add_inspect
 from engine.cli.models.command import add_models
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
@@ -75,7 +77,7 @@ class Arguments:
 AddCommand = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
 """Adds a command's parser and sets its default `act`: what is done with the parsed namespace, to an exit code."""
 
-MORE_COMMANDS: tuple[AddCommand, ...] = (add_models,)
+MORE_COMMANDS: tuple[AddCommand, ...] = (add_models, add_inspect, add_budget)
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:

@@ -12,7 +12,15 @@ from typing import Any, Self
 
 from engine.errors import SlipstreamError
 from engine.service import EngineService, ServiceEvent
-from engine.worker.messages import DevicesListed, DevicesMeasured, Failed, Finished, Loaded, Unloaded
+from engine.worker.messages import (
+    BudgetMeasured,
+    DevicesListed,
+    DevicesMeasured,
+    Failed,
+    Finished,
+    Loaded,
+    Unloaded,
+)
 
 _POLL_S = 0.2
 # A cancel takes effect within one pass of the target; after this long the worker is simply ended.
@@ -100,5 +108,6 @@ class EngineClient:
 
 def _ends(event: ServiceEvent, job: int) -> bool:
     return (
-        isinstance(event, (Finished, Loaded, Unloaded, DevicesListed, DevicesMeasured)) and event.job == job
+        isinstance(event, (Finished, Loaded, Unloaded, DevicesListed, DevicesMeasured, BudgetMeasured))
+        and event.job == job
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import httpx2
@@ -52,7 +52,8 @@ class Filling:
     digest: Digest
     file: AppendedFile
     done_bytes: int = 0
-    _has_progress: bool = field(default=False)
+    _fresh_url: str = ""
+    _has_progress: bool = False
 
     @classmethod
     def open(cls, partial: Partial, located: Located, switch: Switch, report: FileReport) -> Filling:
@@ -64,7 +65,7 @@ class Filling:
             report.state(DownloadState.CHECKING)
             done_bytes = feed_file(digest, partial.path, switch)
         file = AppendedFile.open(partial.path)
-        return cls(partial, located, switch, report, record, digest, file, done_bytes)
+        return cls(partial, located, switch, report, record, digest, file, done_bytes, located.url)
 
     def take_progress(self) -> bool:
         """Whether bytes came since the last call."""
@@ -84,7 +85,8 @@ class Filling:
 
         Raise OtherVersion, Stopped, Busy, DownloadRefused, ChangedOnHub, DiskFull or httpx2.TransportError.
         """
-        url = locate(line, self.located.file).url
+        # The address that was told at the start serves once; later ones may find it run out.
+        url, self._fresh_url = self._fresh_url or locate(line, self.located.file).url, ""
         for _ in range(MAX_REDIRECTS):
             with line.request("GET", url, self._range_headers()) as response:
                 target = redirect_target(url, response)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -68,6 +70,11 @@ class Hub:
     endpoint: str = constants.ENDPOINT
     token: Callable[[], str | None] = get_token
 
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """Made once: reading the certificates takes longer than fetching a small file."""
+        return httpx2.create_ssl_context()
+
     def address(self, file: RemoteFile) -> str:
         revision = quote(file.revision, safe="")
         return f"{self.endpoint.rstrip('/')}/{file.repo}/resolve/{revision}/{quote(file.path)}"
@@ -126,7 +133,7 @@ class Line:
 @contextmanager
 def open_line(hub: Hub, switch: Switch, stall_s: float, connect_s: float) -> Iterator[Line]:
     # A client of its own: cutting its connections must not cut those of others, as in the Hub's shared session.
-    with httpx2.Client() as client:
+    with httpx2.Client(verify=hub.tls) as client:
         yield Line(hub, switch, client, stall_s, connect_s)
 
 

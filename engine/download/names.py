@@ -16,7 +16,7 @@ MAX_ID_BYTES = 200
 LONG_PATH_CHARS = 255
 _REPO = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*/[A-Za-z0-9_][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
-_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/|?*\\]')
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
     | {f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"}

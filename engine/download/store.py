@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -119,7 +120,13 @@ def write_atomically(path: Path, data: bytes) -> None:
     replace_patiently(fresh, path)
 
 
-def replace_patiently(source: Path, target: Path, *, tries: int = REPLACE_TRIES) -> None:
+def replace_patiently(
+    source: Path,
+    target: Path,
+    *,
+    replace: Callable[[Path, Path], None] = os.replace,
+    tries: int = REPLACE_TRIES,
+) -> None:
     """Rename over `target`; wait and try again while Windows says that another program holds the file.
 
     Raise OSError when it is still held after `tries`.
@@ -127,7 +134,7 @@ def replace_patiently(source: Path, target: Path, *, tries: int = REPLACE_TRIES)
     delay_s = 0.05
     for left in reversed(range(tries)):
         try:
-            os.replace(source, target)
+            replace(source, target)
             break
         except PermissionError:
             if not left:

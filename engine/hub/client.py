@@ -20,6 +20,7 @@ from engine.hub.connection import (
     Timeouts,
     check,
     decode,
+    decode_list,
     never_cancelled,
 )
 from engine.hub.failures import token_refused
@@ -88,7 +89,8 @@ class HubClient:
         size = WIDE_PAGE_SIZE if query.has_drafter else PAGE_SIZE
         params = _search_params(query, size) | ({"cursor": cursor} if cursor else {})
         answer = self._connection.get("/api/models", params)
-        models = [answers.hub_model(model) for model in decode(answer, list[answers.Model])]
+        found = decode_list(answer, answers.Model)
+        models = [answers.hub_model(model) for model in found if _REPO.fullmatch(model.id)]
         if query.has_drafter:
             models = [model for model in models if model.drafter_files or "mtp" in model.name.lower()]
         return HubPage(tuple(models), _next_cursor(answer))
@@ -123,7 +125,7 @@ class HubClient:
         """Return size and sha256 of `paths` at `revision` by path; what does not exist is left out."""
         where = f"/api/models/{_checked(repo)}/paths-info/{quote(revision, safe='')}"
         answer = self._connection.post(where, {"paths": list(paths), "expand": "false"}, repo=repo)
-        entries = decode(answer, list[answers.TreeEntry])
+        entries = decode_list(answer, answers.TreeEntry)
         wanted = set(paths)
         return {
             entry.path: answers.entry_file(repo, revision, entry)
@@ -169,7 +171,7 @@ class HubClient:
             params = {"recursive": "true"} | ({"cursor": cursor} if cursor else {})
             try:
                 answer = self._connection.get(path, params, repo=repo)
-                entries = decode(answer, list[answers.TreeEntry])
+                entries = decode_list(answer, answers.TreeEntry)
             except (Offline, RateLimited):
                 raise
             except SlipstreamError:

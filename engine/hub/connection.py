@@ -155,5 +155,20 @@ def check(is_cancelled: IsCancelled) -> None:
         raise Cancelled("This was stopped.")
 
 
+def decode_list(answer: RawAnswer, kind: type[_T]) -> list[_T]:
+    """Return the items of a list; one that makes no sense is left out, unless none does. Raises as `decode`."""
+    raw_items = decode(answer, list[msgspec.Raw])
+    items: list[_T] = []
+    failure: msgspec.DecodeError | None = None
+    for raw in raw_items:
+        try:
+            items.append(msgspec.json.decode(raw, type=kind, strict=False))
+        except msgspec.DecodeError as error:
+            failure = error
+    if failure is not None and not items:
+        raise failure_of_exception(failure, answer.url)
+    return items
+
+
 def _user_agent() -> str:
     return f"slipstream/{slipstream_version()}"

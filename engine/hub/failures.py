@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import httpx2
 
 from engine.errors import (
-    ChangedOnHub,
     GatedRepository,
     HubTrouble,
+    NotInRepository,
     Offline,
     RateLimited,
     RepositoryNotFound,
@@ -114,7 +114,8 @@ def token_refused(detail: str = "") -> SlipstreamError:
     """Return the error for a token that is not valid."""
     return TokenRefused(
         "The Hugging Face Hub does not accept the token.",
-        remedy="Make a new one at huggingface.co/settings/tokens (“read” is enough) and enter it, or remove it.",
+        remedy="Make a new one at huggingface.co/settings/tokens (“read” is enough) and enter it, or remove it. "
+        "A sign-in with `hf auth login` ends by itself: sign in again.",
         detail=detail,
     )
 
@@ -155,7 +156,7 @@ def _not_found(repo: str, code: str, detail: str) -> SlipstreamError:
     if not repo:
         return HubTrouble("The Hugging Face Hub does not know this request.", remedy=_RETRY, detail=detail)
     if code in ("EntryNotFound", "RevisionNotFound"):
-        return ChangedOnHub(
+        return NotInRepository(
             f"“{repo}” does not hold this any more.",
             remedy="Open the repository's page and choose from what is there now.",
             detail=detail,

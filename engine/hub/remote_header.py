@@ -14,9 +14,10 @@ import msgspec
 from engine.errors import SlipstreamError
 from engine.hub.connection import IsCancelled, never_cancelled
 from engine.hub.range_source import RangeSource
+from engine.models.bundle import Bundle, DrafterChoice
 from engine.models.gguf_header import check_complete, parse_header
 from engine.models.parts import part_names
-from engine.models.remote import RemoteFile
+from engine.models.remote import RemoteBundle, RemoteFile
 from engine.models.sparse_file import write_sparse
 
 _UNSAFE: Final = re.compile(r"[^\w.+() -]", re.ASCII)
@@ -62,6 +63,28 @@ def fetch_header(
             )
             _write(source, file, path)
     return own / _safe_name(files[0])
+
+
+def fetch_bundle_headers(
+    bundle: RemoteBundle,
+    folder: Path,
+    *,
+    token: str = "",
+    endpoint: str = "",
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Bundle:
+    """Return `bundle` as one of header-only files in `folder`, for budgets and verdicts; raises as fetch_header."""
+    paths = [
+        str(
+            fetch_header(
+                files[0], folder, token=token, endpoint=endpoint, is_cancelled=is_cancelled, parts=files
+            )
+        )
+        for files in (bundle.target, bundle.drafter)
+        if files
+    ]
+    drafter = DrafterChoice(bundle.drafter_kind, paths[1] if bundle.drafter else "")
+    return Bundle(bundle.name, paths[0], drafter)
 
 
 def cached_header(remote: RemoteFile, folder: Path, *, parts: Sequence[RemoteFile] = ()) -> Path | None:

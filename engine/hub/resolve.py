@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from engine.errors import ChangedOnHub
+from engine.errors import ChangedOnHub, NotInRepository
 from engine.hub.client import HubClient
 from engine.hub.connection import IsCancelled, check, never_cancelled
 from engine.hub.listing import HubModel
@@ -48,7 +48,7 @@ def _head_of(repo: str, revision: str, client: HubClient) -> tuple[str, HubModel
     """Return the commit of `revision`; one that is gone was rewritten by the repository's author."""
     try:
         return client.head_of(repo, revision)
-    except ChangedOnHub as error:
+    except NotInRepository as error:
         raise ChangedOnHub(
             f"“{repo}” was published anew: the version that was checked is not there any more.",
             remedy="Open the repository's page and choose from what is there now, or look for a newer Slipstream.",

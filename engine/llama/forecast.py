@@ -27,6 +27,7 @@ from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
 from engine.llama.log import LogRecord
 from engine.models.gguf_header import GgufHeader, read_header
+from engine.models.parts import join_parts, read_parts
 
 _UNUSED: Final = re.compile(r"unused tensor \S+ \(size = (\d+) bytes\)")
 _EMBEDDING: Final = "token_embd.weight"
@@ -61,13 +62,14 @@ class ModelForecast:
         *,
         with_mtp: bool = False,
     ) -> Self:
-        """Open the model at `path`, a whole file or a header-only sparse one of the right length.
+        """Open the model at `path`, a whole file or a header-only sparse one of the right length, with all its
+        parts.
 
         `with_mtp`: with the MTP head inside it. Raises what reading its header raises, UnknownArchitecture or
         LoadFailed.
         """
-        header = read_header(path)
-        parts_bytes = sum(read_header(part).tensor_bytes for part in _later_parts(path, header))
+        first = read_header(path)
+        header = join_parts(read_parts(path, first))
         params = api.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
         params.load_mtp = with_mtp
@@ -78,7 +80,7 @@ class ModelForecast:
             pointer = api.llama_model_load_from_file(os.fsencode(path), params)
         if not pointer:
             raise load_error(path.name, record)
-        return cls(library, pointer, header, header.tensor_bytes + parts_bytes - _unused_bytes(record))
+        return cls(library, pointer, header, header.tensor_bytes - _unused_bytes(record))
 
     # ---------------------------------------------------------------------------------------------- contexts
 
@@ -178,16 +180,6 @@ class ForecastContext:
     def memory(self) -> dict[str, MemoryUse]:
         """Return caches and compute buffers by device."""
         return add_up([{name: use.without_weights()} for name, use in by_device(self.buffers).items()])
-
-
-def _later_parts(path: Path, header: GgufHeader) -> list[Path]:
-    """Return the other parts of a model in several files (llama_split_path, src/llama.cpp)."""
-    count = header.number("split.count")
-    first = f"-00001-of-{count:05d}"
-    if count < 2 or not path.stem.endswith(first):
-        return []
-    stem = path.stem.removesuffix(first)
-    return [path.with_name(f"{stem}-{n:05d}-of-{count:05d}{path.suffix}") for n in range(2, count + 1)]
 
 
 def _unused_bytes(record: LogRecord) -> int:

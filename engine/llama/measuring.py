@@ -63,7 +63,7 @@ class OpenForecasts:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """Both models of a bundle; `drafter` is the target itself for an MTP head inside it."""
+    """Both models of a bundle; `drafter` is the target itself for an MTP head inside it, whose weights it has."""
 
     target: ModelForecast
     drafter: ModelForecast | None
@@ -103,6 +103,13 @@ class BundleForecast:
             for device, segments in most.items()
         }
 
+    def state_bytes(self, way: Way) -> dict[str, int]:
+        """Return by device what llama.cpp itself keeps of running states: the STATE segment without snapshots."""
+        kind = self._choice.kind if way.with_drafter else DrafterKind.NONE
+        plain = ContextSettings(way.n_ctx, _N_THREADS, kv_type=way.kv_type)
+        settings = target_settings(plain, kind, self._draft_length)
+        return self._open(kind, way.n_gpu_layers).target.state_bytes(settings)
+
     # ------------------------------------------------------------------------------------------- one context
 
     def _measure(self, way: Way, n_ctx: int) -> _Bytes:
@@ -139,18 +146,21 @@ class BundleForecast:
         one_state_bytes = sum(state.values()) // (1 + settings.n_rs_seq)
         _add(taken, HOST, Segment.STATE, N_SNAPSHOTS * one_state_bytes)
         header = opened.drafter.header if opened.drafter is not None else None
-        tapped = model.n_embd * n_tapped_layers(kind, header)
+        tapped_bytes = settings.n_batch * model.n_embd * n_tapped_layers(kind, header) * _FLOAT_BYTES
+        rows_bytes = settings.max_rows * model.n_vocab * _FLOAT_BYTES
         if kind is DrafterKind.MTP:
-            tapped += model.n_embd_out
-        floats = settings.max_rows * model.n_vocab + settings.n_batch * tapped
-        _add(taken, HOST, Segment.OUTPUT, floats * _FLOAT_BYTES)
+            rows_bytes += settings.n_batch * model.n_embd_out * _FLOAT_BYTES
+        _add(taken, HOST, Segment.OUTPUT, rows_bytes + tapped_bytes)
+        # Inputs of layers that are read out keep their place in the compute buffer as well, at most so much.
+        computes_most = max(context.memory, key=lambda device: context.memory[device].compute_bytes)
+        _add(taken, computes_most, Segment.OUTPUT, tapped_bytes)
 
     def _add_drafter(
         self, taken: _Bytes, opened: _Opened, context: ForecastContext, settings: ContextSettings
     ) -> None:
         model = opened.drafter
         assert model is not None
-        if model is not opened.target:
+        if self._choice.path:
             for device, n_bytes in model.weights(context).items():
                 _add(taken, device, Segment.DRAFTER_WEIGHTS, n_bytes)
         for device, use in context.memory.items():

@@ -10,10 +10,14 @@ from typing import Any, Final
 from llama_cpp import llama_cpp as api
 
 from engine.errors import PreconditionFailed, VocabularyMismatch
-
-# common/speculative.cpp: SPEC_VOCAB_MAX_SIZE_DIFFERENCE and SPEC_VOCAB_CHECK_START_TOKEN_ID.
-MAX_SIZE_DIFFERENCE: Final = 128
-FIRST_COMPARED_TOKEN: Final = 5
+from engine.models.vocabulary_match import (
+    FIRST_COMPARED_TOKEN,
+    MAX_SIZE_DIFFERENCE,
+    ends_differ,
+    sizes_differ,
+    texts_differ,
+    types_differ,
+)
 
 _TYPE_NAMES: Final = {0: "none", 1: "SPM", 2: "BPE", 3: "WPM", 4: "UGM", 5: "RWKV", 6: "PLaMo-2"}
 
@@ -116,23 +120,20 @@ def find_mismatch(target: Vocabulary, drafter: Vocabulary) -> str | None:
     The rules are llama.cpp's (common/speculative.cpp, common_speculative_are_compatible).
     """
     if target.type_name != drafter.type_name:
-        return f"the vocabularies are of different types: {target.type_name} and {drafter.type_name}"
-    for name, target_end, drafter_end in (
-        ("begins", (target.adds_bos, target.bos), (drafter.adds_bos, drafter.bos)),
-        ("ends", (target.adds_eos, target.eos), (drafter.adds_eos, drafter.eos)),
-    ):
-        if target_end[0] != drafter_end[0] or (target_end[0] and target_end[1] != drafter_end[1]):
-            return f"the target {name} a text with {_end(*target_end)}, the drafter with {_end(*drafter_end)}"
+        return types_differ(target.type_name, drafter.type_name)
     if abs(target.n_tokens - drafter.n_tokens) > MAX_SIZE_DIFFERENCE:
-        return f"vocabulary sizes differ: {target.n_tokens} and {drafter.n_tokens} tokens"
+        return sizes_differ(target.n_tokens, drafter.n_tokens)
+    for end, ours, theirs in (
+        ("beginning", (target.adds_bos, target.bos), (drafter.adds_bos, drafter.bos)),
+        ("end", (target.adds_eos, target.eos), (drafter.adds_eos, drafter.eos)),
+    ):
+        if ours[0] != theirs[0] or (ours[0] and ours[1] != theirs[1]):
+            return ends_differ(end, _end_text(target, *ours), _end_text(drafter, *theirs))
     if _stored_alike(target, drafter):
         return None
     common = min(target.n_tokens, drafter.n_tokens)
     token = _first_difference(target.texts(common), drafter.texts(common))
-    if token is None:
-        return None
-    texts = _quoted(target.text(token)), _quoted(drafter.text(token))
-    return f"token {token} is {texts[0]} in the target and {texts[1]} in the drafter"
+    return None if token is None else texts_differ(token, target.text(token), drafter.text(token))
 
 
 def require_match(target: Vocabulary, drafter: Vocabulary) -> None:
@@ -160,9 +161,5 @@ def _first_difference(first: Sequence[bytes], second: Sequence[bytes]) -> int | 
     return next(i for i in range(FIRST_COMPARED_TOKEN, len(first)) if first[i] != second[i])
 
 
-def _end(added: bool, token: int | None) -> str:
-    return f"token {token}" if added else "no token"
-
-
-def _quoted(text: bytes) -> str:
-    return f"“{text.decode('utf-8', errors='replace')}”"
+def _end_text(vocabulary: Vocabulary, is_added: bool, token: int | None) -> bytes | None:
+    return vocabulary.text(token) if is_added and token is not None else None

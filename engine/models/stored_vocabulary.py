@@ -42,8 +42,16 @@ def skip_tokens(stored: bytes, count: int) -> bytes:
     """Return `stored`, as `read_token_bytes` gives it, without its first `count` tokens."""
     position = 0
     for _ in range(count):
+        if position >= len(stored):
+            break
         position = _end(stored, position)
     return stored[position:]
+
+
+def stored_text(stored: bytes, token: int) -> bytes:
+    """Return how `stored` writes `token`, b"" if it has no such token."""
+    rest = skip_tokens(stored, max(token, 0))
+    return rest[8 : _end(rest, 0)]
 
 
 def split_until_difference(first: bytes, second: bytes) -> tuple[int, tuple[bytes, bytes]] | None:

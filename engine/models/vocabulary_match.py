@@ -12,7 +12,7 @@ from typing import Final
 from engine.errors import SlipstreamError
 from engine.models.facts import ModelFacts, VocabularyFacts
 from engine.models.gguf_header import read_header
-from engine.models.stored_vocabulary import read_token_bytes, skip_tokens, split_until_difference
+from engine.models.stored_vocabulary import read_token_bytes, skip_tokens, split_until_difference, stored_text
 
 # SPEC_VOCAB_MAX_SIZE_DIFFERENCE and SPEC_VOCAB_CHECK_START_TOKEN_ID.
 MAX_SIZE_DIFFERENCE: Final = 128
@@ -24,6 +24,7 @@ _TYPE_NAMES: Final = {
     "t5": "UGM", "rwkv": "RWKV", "plamo2": "PLaMo-2",
 }  # fmt: skip
 _MAX_SHOWN: Final = 24
+_DIFFERS: Final = "the vocabulary differs"
 
 
 def vocabulary_difference(target: ModelFacts, drafter: ModelFacts) -> str:
@@ -36,14 +37,14 @@ def vocabulary_difference(target: ModelFacts, drafter: ModelFacts) -> str:
     if not ours.n_tokens or not theirs.n_tokens:
         return ""
     if ours.tokens_sha256 and theirs.tokens_sha256 and type_name(ours) != type_name(theirs):
-        return f"the vocabularies are of different types: {type_name(ours)} and {type_name(theirs)}"
-    sizes = f"the vocabulary differs: {ours.n_tokens} and {theirs.n_tokens} tokens"
+        return types_differ(type_name(ours), type_name(theirs))
+    sizes = sizes_differ(ours.n_tokens, theirs.n_tokens)
     is_too_far = abs(ours.n_tokens - theirs.n_tokens) > MAX_SIZE_DIFFERENCE
     texts = _text_difference(target, drafter)
     if is_too_far:
         return f"{sizes}, {texts}" if texts else sizes
     if texts:
-        return f"{sizes}, {texts}" if ours.n_tokens != theirs.n_tokens else f"the vocabulary differs: {texts}"
+        return f"{sizes}, {texts}" if ours.n_tokens != theirs.n_tokens else f"{_DIFFERS}: {texts}"
     return _ends_difference(target, drafter)
 
 
@@ -64,8 +65,7 @@ def _text_difference(target: ModelFacts, drafter: ModelFacts) -> str:
     if difference is None:
         return ""
     index, texts = difference
-    words = [_quoted(text) for text in texts]
-    return f"token {index + FIRST_COMPARED_TOKEN} is {words[0]} in the target and {words[1]} in the drafter"
+    return texts_differ(index + FIRST_COMPARED_TOKEN, *texts)
 
 
 def _stored(facts: ModelFacts) -> bytes:
@@ -84,18 +84,21 @@ def _stored(facts: ModelFacts) -> bytes:
 def _ends_difference(target: ModelFacts, drafter: ModelFacts) -> str:
     """Compare what is put before and after a text, as far as both files say it."""
     ours, theirs = target.vocabulary, drafter.vocabulary
-    for name, verb, ends in (
-        ("begin", "begins", ((_adds_bos(ours), ours.bos), (_adds_bos(theirs), theirs.bos))),
-        ("end", "ends", ((ours.adds_eos, ours.eos), (theirs.adds_eos, theirs.eos))),
+    for end, (adds, token), (drafter_adds, drafter_token) in (
+        ("beginning", (_adds_bos(ours), ours.bos), (_adds_bos(theirs), theirs.bos)),
+        ("end", (ours.adds_eos, ours.eos), (theirs.adds_eos, theirs.eos)),
     ):
-        (adds, token), (drafter_adds, drafter_token) = ends
-        if adds is None or drafter_adds is None:
+        if (
+            adds is None
+            or drafter_adds is None
+            or (adds, adds and token) == (drafter_adds, adds and drafter_token)
+        ):
             continue
-        if adds != drafter_adds:
-            who = ("target", "drafter") if adds else ("drafter", "target")
-            return f"the {who[0]} {verb} every text with a special token, the {who[1]} does not"
-        if adds and token != drafter_token:
-            return f"the two {name} a text with different special tokens: {token} and {drafter_token}"
+        return ends_differ(
+            end,
+            stored_text(_stored(target), token) if adds else None,
+            stored_text(_stored(drafter), drafter_token) if drafter_adds else None,
+        )
     return ""
 
 
@@ -106,6 +109,26 @@ def _adds_bos(vocabulary: VocabularyFacts) -> bool | None:
     return vocabulary.adds_bos
 
 
-def _quoted(text: bytes) -> str:
+def types_differ(target: str, drafter: str) -> str:
+    return f"the vocabularies are of different types: {target} and {drafter}"
+
+
+def sizes_differ(n_target: int, n_drafter: int) -> str:
+    return f"{_DIFFERS}: {n_target} and {n_drafter} tokens"
+
+
+def texts_differ(token: int, target: bytes, drafter: bytes) -> str:
+    """Say that `token` is one text in the target and another in the drafter."""
+    return f"token {token} is {_quoted(target)} in the target and {_quoted(drafter)} in the drafter"
+
+
+def ends_differ(end: str, target: bytes | None, drafter: bytes | None) -> str:
+    """Say what each puts at the `end` of a text, "beginning" or "end"; None: nothing."""
+    return f"at the {end} of a text the target puts {_quoted(target)}, the drafter {_quoted(drafter)}"
+
+
+def _quoted(text: bytes | None) -> str:
+    if text is None:
+        return "nothing"
     shown = text.decode("utf-8", errors="replace")
     return f"“{shown[:_MAX_SHOWN]}{'…' if len(shown) > _MAX_SHOWN else ''}”"

@@ -10,21 +10,53 @@ from pathlib import Path
 import msgspec
 
 from engine.budget.budget import Budget, BudgetQuestion, KvType
+from engine.budget.held import given_back
 from engine.budget.measures import UseByDevice, Way
 from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
+from engine.errors import PairUnfit, WrongKindOfFile
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
+from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.description import Device
+from engine.models.facts import read_facts
+from engine.models.model_file import ModelRole, check_model_file
+from engine.models.pairing import judge, judge_head_inside
 from engine.worker.plan import BundlePlan, LoadRequest
 
 
 def answer_budget(models: OpenForecasts, question: BudgetQuestion) -> Budget:
-    """Return the answer to `question`; raises what opening the files and making contexts raises."""
-    return budget(question, _measures(models, question), list_devices())
+    """Return the answer to `question`.
+
+    Raises FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and what
+    opening the models raises.
+    """
+    require_pair(question.target, question.drafter)
+    return budget(question, _measures(models, question), given_back(list_devices(), question.held))
+
+
+def require_pair(target: str, drafter: DrafterChoice) -> None:
+    """Raise unless `target` is a model and `drafter` is for it: llama.cpp aborts on some wrong pairs."""
+    check_model_file(Path(target), ModelRole.TARGET)
+    if not drafter.kind.has_weights:
+        return
+    if drafter.kind is DrafterKind.MODEL:
+        check_model_file(Path(drafter.path), ModelRole.DRAFT_MODEL)
+    facts = read_facts(Path(target))
+    verdict = judge(facts, read_facts(Path(drafter.path))) if drafter.path else judge_head_inside(facts)
+    if verdict.kind is not drafter.kind:
+        raise WrongKindOfFile(
+            f"“{Path(drafter.path).name}” is not a drafter of the kind {drafter.kind}.",
+            remedy=f"It drafts as {verdict.kind}.",
+        )
+    if not verdict.fits and not drafter.can_run:
+        raise PairUnfit(
+            f"This drafter does not fit the target: {verdict.reason}.",
+            remedy="Choose the drafter that was made for this model, or n-gram lookup, which fits every model.",
+        )
 
 
 def _measures(models: OpenForecasts, question: BudgetQuestion) -> BundleForecast:

@@ -25,7 +25,7 @@ from engine.worker.messages import (
     decode_command,
 )
 
-Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureDevices | MeasureBudget
+Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | MeasureDevices
 
 
 class Flag(Protocol):

@@ -113,8 +113,8 @@ Command = (
     | Generate
     | Race
     | ListDevices
-    | MeasureDevices
     | MeasureBudget
+    | MeasureDevices
     | Cancel
     | Ping
     | Shutdown
@@ -275,10 +275,10 @@ Event = (
     | Loaded
     | Unloaded
     | DevicesListed
-    | MeasureDevicesProgress
-    | DevicesMeasured
     | MemoryChanged
     | BudgetMeasured
+    | MeasureDevicesProgress
+    | DevicesMeasured
     | Started
     | RoundDone
     | LaneFinished

@@ -76,10 +76,10 @@ class LlamaSession:
                     self._race(job)
                 case ListDevices():
                     self._list_devices(job)
-                case MeasureDevices():
-                    self._measure_devices(job)
                 case MeasureBudget():
                     self._emit(BudgetMeasured(job.job, answer_budget(self._forecasts, job.question)))
+                case MeasureDevices():
+                    self._measure_devices(job)
 
     def close(self) -> None:
         """Unload what is loaded."""

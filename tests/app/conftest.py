@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.main import open_window
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 
 BUNDLES = (
@@ -27,10 +28,11 @@ BUNDLES = (
 
 @dataclass(frozen=True)
 class Opened:
-    """A shown window and the scripted engine behind it."""
+    """A shown window and the scripted engine and models' facade behind it."""
 
     window: Window
     service: ScriptedService
+    models: ScriptedModels
 
 
 OpenApp = Callable[..., Opened]
@@ -51,10 +53,15 @@ def open_app(qtbot: QtBot, qapp: QApplication, monkeypatch: pytest.MonkeyPatch) 
     # The window's own hooks would swallow what pytest is to see.
     monkeypatch.setattr("app.main._show_what_goes_wrong", lambda _window: None)
 
-    def open_one(script: Script | None = None, bundles: tuple[Bundle, ...] = BUNDLES) -> Opened:
+    def open_one(
+        script: Script | None = None,
+        bundles: tuple[Bundle, ...] = BUNDLES,
+        models: ScriptedModels | None = None,
+    ) -> Opened:
         service = ScriptedService(script or Script(speed=20.0))
-        window = open_window(qapp, service, lambda _recent: bundles)
-        opened.append(Opened(window, service))
+        models = models or ScriptedModels(ModelsScript())
+        window = open_window(qapp, service, lambda _recent: bundles, models)
+        opened.append(Opened(window, service, models))
         if bundles:
             qtbot.waitUntil(lambda: "SmolLM2" in window.compare.picker.target.chosen)
         else:
@@ -64,6 +71,7 @@ def open_app(qtbot: QtBot, qapp: QApplication, monkeypatch: pytest.MonkeyPatch) 
     yield open_one
     for one in opened:
         one.service.stop(1.0)
+        one.models.stop(1.0)
         one.window.close()
         one.window.deleteLater()
     qtbot.wait(10)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from engine.budget.budget import BudgetQuestion
 from engine.models.bundle import Bundle
 from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round
@@ -153,6 +154,9 @@ class ScriptedService:
         return next(self._jobs)
 
     def measure_devices(self) -> int:
+        return next(self._jobs)
+
+    def budget(self, question: BudgetQuestion) -> int:
         return next(self._jobs)
 
     def cancel(self, job: int) -> None:

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEventLoop, QTimer
@@ -22,6 +22,8 @@ from app.theme import ThemeChoice
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.worker.messages import Failed
+from tests.app.model_scenes import MODEL_SCENES
+from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 
 BUNDLES = (
@@ -85,6 +87,7 @@ class Scene:
     name: str
     script: Script
     act: Callable[[Window, ScriptedService], Iterator[int]]
+    models: ModelsScript = field(default_factory=ModelsScript)
 
 
 def wait_ms(milliseconds: int) -> None:
@@ -203,6 +206,7 @@ SCENES = (
     Scene("chat-two", FAST, chat_two),
     Scene("chat-worker-died", replace(FAST, lost_after_rounds=40), chat_finished),
     Scene("shortcuts", FAST, shortcuts),
+    *(Scene(f"models-{one.name}", FAST, one.act, one.script) for one in MODEL_SCENES),
 )
 
 
@@ -211,7 +215,8 @@ def take(app: QApplication, scene: Scene, theme: ThemeChoice, size: tuple[int, i
     with tempfile.TemporaryDirectory() as config:
         os.environ["SLIPSTREAM_CONFIG_DIR"] = config
         service = ScriptedService(scene.script)
-        window = open_window(app, service, lambda _opened: BUNDLES)
+        models = ScriptedModels(scene.models)
+        window = open_window(app, service, lambda _opened: BUNDLES, models)
         window.resize(*size)
         window.choose_theme(theme)
         wait_ms(300)
@@ -224,6 +229,7 @@ def take(app: QApplication, scene: Scene, theme: ThemeChoice, size: tuple[int, i
             popup.grab().save(str(folder / f"popup-{name}"))
             popup.close()
         service.stop(0.2)
+        models.stop(0.2)
         window.close()
         window.deleteLater()
         wait_ms(50)

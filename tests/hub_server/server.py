@@ -17,14 +17,17 @@ from tests.hub_server.answers import Answer
 from tests.hub_server.faults import Fault, FaultBox
 from tests.hub_server.repository import Repository
 from tests.hub_server.routes import answer_api, answer_resolve
-from tests.hub_server.stored_body import BodyProgress, StoredBody, send_file
+from tests.hub_server.stored_body import StoredBody, plan_answer, send_answer
 
 SEND_BUFFER_BYTES = 16_384
 
 
-@dataclass(frozen=True)
+@dataclass
 class Served:
-    """One request: `path` without the query, `body_bytes` handed to the socket as a file's body."""
+    """One request: `path` without the query, `body_bytes` of a file handed to the socket so far.
+
+    It is in the log before the client can have the answer, so that a test sees what it caused.
+    """
 
     method: str
     path: str
@@ -51,6 +54,8 @@ class HubServer:
     bytes_per_s: float = 0.0
     errors: list[BaseException] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
+    seen: threading.Event = field(default_factory=threading.Event)
+    """Set by every request; a test clears it to wait for the next one."""
     _log: list[Served] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ports: dict[str, int] = field(default_factory=dict)
@@ -156,6 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         hub = self.server.hub
+        hub.seen.set()
         url = urlsplit(self.path)
         path = unquote(url.path)
         length = int(self.headers.get("Content-Length") or 0)
@@ -196,6 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Answer) -> None:
         body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        self._record(answer.status)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -204,7 +211,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
-        self._record(answer.status, 0)
 
     def _send_stored(self, path: str) -> None:
         """Serve "/owner/name/commit/path", which is where `resolve` redirects to."""
@@ -223,24 +229,22 @@ class _Handler(BaseHTTPRequestHandler):
         fault = hub.faults.take(f"{owner}/{name}/{tail}")
         etag = file.cdn_etag if self.server.is_storage else file.etag
         told = {"X-Repo-Commit": commit.sha} if commit is not None and not self.server.is_storage else {}
-        progress = BodyProgress()
-        try:
-            send_file(self, StoredBody(file.content, etag, told), fault, progress, hub.bytes_per_s, hub.ended)
-        finally:
-            self._record(progress.status, progress.sent_bytes)
+        answer = plan_answer(self, StoredBody(file.content, etag, told), fault)
+        served = self._record(answer.status)
+        send_answer(self, answer, served, hub.bytes_per_s, hub.ended)
 
-    def _record(self, status: int, body_bytes: int) -> None:
-        self.server.hub.record(
-            Served(
-                self.command,
-                unquote(urlsplit(self.path).path),
-                status,
-                body_bytes,
-                self.headers.get("Range", ""),
-                bool(self.headers.get("Authorization")),
-                self.server.is_storage,
-            )
+    def _record(self, status: int) -> Served:
+        served = Served(
+            self.command,
+            unquote(urlsplit(self.path).path),
+            status,
+            0,
+            self.headers.get("Range", ""),
+            bool(self.headers.get("Authorization")),
+            self.server.is_storage,
         )
+        self.server.hub.record(served)
+        return served
 
     def finish(self) -> None:
         # The client may have closed its side before the last bytes were flushed.

@@ -9,23 +9,12 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
+from typing import Protocol
 
 from tests.hub_server.faults import Fault, FaultKind
 
 CHUNK_BYTES = 8192
 _NONE = Fault(FaultKind.SLOW, bytes_per_s=0.0)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What goes out: `length` is what Content-Length says; `start` and `total` are those of Content-Range."""
-
-    status: int
-    body: bytes
-    etag: str
-    length: int
-    start: int
-    total: int
 
 
 @dataclass(frozen=True)
@@ -35,47 +24,56 @@ class StoredBody:
     headers: Mapping[str, str]
 
 
-@dataclass
-class BodyProgress:
-    """What was sent; it stays true if the client goes away in the middle."""
+@dataclass(frozen=True)
+class PlannedAnswer:
+    """What goes out: `length` is what Content-Length says; `start` and `total` are those of Content-Range."""
 
-    status: int = 0
-    sent_bytes: int = 0
+    status: int
+    body: bytes
+    etag: str
+    length: int
+    start: int
+    total: int
+    headers: Mapping[str, str]
+    fault: Fault
 
 
-def send_file(
+class BodyCount(Protocol):
+    body_bytes: int
+
+
+def send_answer(
     handler: BaseHTTPRequestHandler,
-    stored: StoredBody,
-    fault: Fault | None,
-    progress: BodyProgress,
+    plan: PlannedAnswer,
+    count: BodyCount,
     bytes_per_s: float,
     ended: threading.Event,
 ) -> None:
     """Send headers and body, as the fault wants them. `bytes_per_s` 0: as fast as it goes."""
-    fault = fault or _NONE
-    plan = _planned(handler, stored, fault)
-    progress.status = plan.status
-    _send_head(handler, plan, fault, stored.headers)
+    fault = plan.fault
+    _send_head(handler, plan)
     if handler.command == "HEAD":
         return
     end = len(plan.body)
     if fault.kind in (FaultKind.STALLED, FaultKind.TRUNCATED, FaultKind.RESET):
         end = min(fault.after_bytes, end)
-    while (sent := progress.sent_bytes) < end and not ended.is_set():
+    while (sent := count.body_bytes) < end and not ended.is_set():
         piece = plan.body[sent : min(sent + CHUNK_BYTES, end)]
+        count.body_bytes += len(piece)
         handler.wfile.write(piece)
-        progress.sent_bytes += len(piece)
-        slow = fault.kind is FaultKind.SLOW and progress.sent_bytes >= fault.after_bytes
+        slow = fault.kind is FaultKind.SLOW and count.body_bytes >= fault.after_bytes
         rate = fault.bytes_per_s if slow and fault.bytes_per_s else bytes_per_s
-        if rate and progress.sent_bytes < end:
+        if rate and count.body_bytes < end:
             ended.wait(len(piece) / rate)
-    _finish(handler, fault, progress.sent_bytes < plan.length, ended)
+    _finish(handler, fault, count.body_bytes < plan.length, ended)
 
 
-def _planned(handler: BaseHTTPRequestHandler, stored: StoredBody, fault: Fault) -> _Plan:
+def plan_answer(handler: BaseHTTPRequestHandler, stored: StoredBody, fault: Fault | None) -> PlannedAnswer:
+    """Decide on status, headers and body from the request's range, and from the fault."""
+    fault = fault or _NONE
     content, etag = stored.content, stored.etag
     if fault.kind is FaultKind.STATUS:
-        return _Plan(fault.status, b"fault", "", 5, 0, 0)
+        return PlannedAnswer(fault.status, b"fault", "", 5, 0, 0, stored.headers, fault)
     if fault.kind is FaultKind.CHANGED:
         content, etag = bytes(255 - byte for byte in content), etag[::-1]
     match = re.fullmatch(r"bytes=(\d+)-(\d*)", handler.headers.get("Range", ""))
@@ -86,7 +84,7 @@ def _planned(handler: BaseHTTPRequestHandler, stored: StoredBody, fault: Fault) 
     else:
         start, end = int(match[1]), int(match[2]) + 1 if match[2] else total
         if start >= total:
-            return _Plan(416, b"", etag, 0, start, total)
+            return PlannedAnswer(416, b"", etag, 0, start, total, stored.headers, fault)
         status, body = 206, content[start:end]
     length = len(body)
     if fault.kind is FaultKind.SHORT_LENGTH:
@@ -97,14 +95,14 @@ def _planned(handler: BaseHTTPRequestHandler, stored: StoredBody, fault: Fault) 
     elif fault.kind is FaultKind.WRONG_BYTES and fault.after_bytes < len(body):
         at = fault.after_bytes
         body = body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]
-    return _Plan(status, body, "" if fault.kind is FaultKind.NO_ETAG else etag, length, start, total)
+    if fault.kind is FaultKind.NO_ETAG:
+        etag = ""
+    return PlannedAnswer(status, body, etag, length, start, total, stored.headers, fault)
 
 
-def _send_head(
-    handler: BaseHTTPRequestHandler, plan: _Plan, fault: Fault, headers: Mapping[str, str]
-) -> None:
+def _send_head(handler: BaseHTTPRequestHandler, plan: PlannedAnswer) -> None:
     handler.send_response(plan.status)
-    for name, value in headers.items():
+    for name, value in plan.headers.items():
         handler.send_header(name, value)
     if plan.etag:
         handler.send_header("ETag", f'"{plan.etag}"')
@@ -113,8 +111,8 @@ def _send_head(
         handler.send_header("Content-Range", f"bytes {plan.start}-{last}/{plan.total}")
     elif plan.status == 416:
         handler.send_header("Content-Range", f"bytes */{plan.total}")
-    if fault.retry_after and fault.kind is FaultKind.STATUS:
-        handler.send_header("Retry-After", fault.retry_after)
+    if plan.fault.retry_after and plan.fault.kind is FaultKind.STATUS:
+        handler.send_header("Retry-After", plan.fault.retry_after)
     handler.send_header("Accept-Ranges", "bytes")
     handler.send_header("Content-Type", "application/octet-stream")
     handler.send_header("Content-Length", str(plan.length))

@@ -13,18 +13,28 @@ from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
 from engine.errors import BadOption
+from engine.folders import headers_folder
 from engine.hub.client import HubClient
+from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
 from engine.hub.listing import DrafterOption, HubRepo
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, load_catalogue
 from engine.models.remote import RemoteFile
 
 _MAX_WIDTH = 100
+_COMMON_LABEL = "Q4_K_M"
 
 
 def add_show(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `slipstream models show`."""
     parser = add_verb(verbs, "show", "show a bundle of the catalogue, or a repository of the Hub", show)
     parser.add_argument("name", metavar="BUNDLE|REPO", help="a bundle's id, or owner/name")
+    parser.add_argument(
+        "--judge",
+        metavar="QUANTISATION",
+        nargs="?",
+        const=_COMMON_LABEL,
+        help="also look for drafters elsewhere, and say by their headers which fit (default: Q4_K_M)",
+    )
     parser.add_argument("--readme", action="store_true", help="print the repository's own text too")
 
 
@@ -41,12 +51,29 @@ def show(given: argparse.Namespace) -> int:
         )
     with contextlib.closing(HubClient()) as client:
         repo = client.open_repo(given.name)
+        if given.judge is not None:
+            repo = _judge(repo, given.judge, client)
         page_url = client.page_url(given.name)
     if given.json:
         write_json(msgspec.json.encode(repo_facts(repo)).decode())
     else:
         _show_repo(repo, page_url, with_readme=given.readme)
     return 0
+
+
+def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
+    """Return `repo` with drafters from everywhere, judged for the quantisation `label`."""
+    labels = {quantisation.label.upper(): quantisation for quantisation in repo.quantisations}
+    if not labels:
+        return repo
+    chosen = labels.get(label.upper())
+    if chosen is None:
+        if label != _COMMON_LABEL:
+            known = ", ".join(quantisation.label for quantisation in repo.quantisations)
+            raise BadOption(f"There is no quantisation “{label}” here. There are: {known}.")
+        chosen = repo.quantisations[0]
+    whole = find_drafters(repo, client, load_catalogue())
+    return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
 
 
 def find_entry(name: str) -> CatalogueEntry | None:

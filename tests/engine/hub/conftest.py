@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,11 +10,19 @@ import pytest
 from engine.hub.client import HubClient
 from engine.hub.connection import Connection, Timeouts
 from tests.hub_server.fixtures import hub
-from tests.hub_server.server import HubServer
+from tests.hub_server.server import HubServer, Served
 
-__all__ = ["client", "client_with", "connection_with", "hub"]
+__all__ = ["client", "client_with", "connection_with", "hub", "requests_of"]
 
 BRIEF = Timeouts(connect_s=1.0, read_s=1.0, answer_s=3.0)
+
+
+def requests_of(hub: HubServer, n: int) -> tuple[Served, ...]:
+    """Return the log once it holds `n` requests: the server writes it after its answer has gone out."""
+    deadline = time.monotonic() + 5
+    while len(hub.log) < n and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return hub.log
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from engine.hub.client import MAX_README_CHARS, PAGE_SIZE, HubClient
 from engine.hub.connection import Connection
 from engine.hub.listing import HubQuery, HubSort
 from engine.models.bundle import DrafterKind
+from tests.engine.hub.conftest import requests_of
 from tests.hub_server.server import HubServer
 
 TOKEN = "hf_aVeryGoodToken"
@@ -36,11 +37,11 @@ def test_a_search_fetches_one_page_by_one_request_and_goes_on_from_its_cursor(
     _fill(hub, PAGE_SIZE + 5)
     query = HubQuery(sort=HubSort.DOWNLOADS)
     first = client.search(query)
-    n_requests = [len(hub.log)]
+    n_requests = [len(requests_of(hub, 1))]
     assert len(first.models) == PAGE_SIZE
     assert first.models[0].name == f"model-{PAGE_SIZE + 4:02d}-GGUF"
     rest = client.search(query, first.cursor)
-    n_requests.append(len(hub.log))
+    n_requests.append(len(requests_of(hub, 2)))
     assert n_requests == [1, 2]
     assert [model.downloads for model in rest.models] == [4, 3, 2, 1, 0]
     assert rest.cursor == ""
@@ -105,7 +106,7 @@ def test_a_page_has_quantisations_with_sizes_drafters_readme_and_the_rest(
     assert [file.name for file in page.other_files] == ["mmproj-F16.gguf"]
     assert page.readme == "# Gemma\n\nA model."
     assert (page.model.licence, page.licence_name) == ("other", "gemma terms")
-    assert len(hub.log) == 3  # facts, README, and the redirect to where it lies
+    assert len(requests_of(hub, 3)) == 3  # facts, README, and the redirect to where it lies
 
 
 def test_a_choice_on_a_page_makes_a_pinned_bundle(hub: HubServer, client: HubClient) -> None:
@@ -201,7 +202,7 @@ def test_a_page_is_given_up_between_two_requests(hub: HubServer, client: HubClie
     hub.add("a/gemma-GGUF", GEMMA)
     with pytest.raises(Cancelled):
         client.open_repo("a/gemma-GGUF", lambda: True)
-    assert len(hub.log) == 1
+    assert len(requests_of(hub, 1)) == 1
 
 
 def test_a_readme_is_bounded(hub: HubServer, client: HubClient) -> None:
@@ -217,7 +218,10 @@ def test_the_token_goes_to_the_hub_and_not_to_another_host(
     hub.add("a/model-GGUF", {"m-Q4_0.gguf": b"x" * 10})
     connection = connection_with(TOKEN)
     assert connection.get("/a/model-GGUF/resolve/main/m-Q4_0.gguf").body == b"x" * 10
-    assert [(served.is_storage, served.has_token) for served in hub.log] == [(False, True), (True, False)]
+    assert [(served.is_storage, served.has_token) for served in requests_of(hub, 2)] == [
+        (False, True),
+        (True, False),
+    ]
 
 
 def test_a_gated_file_is_refused_with_the_place_where_to_accept_its_terms(

@@ -14,7 +14,7 @@ from engine.errors import GatedRepository, HubTrouble, Offline, RateLimited, Sli
 from engine.hub.client import HubClient
 from engine.hub.failures import failure_of_answer, retry_after_s
 from engine.hub.listing import HubQuery
-from tests.engine.hub.conftest import BRIEF
+from tests.engine.hub.conftest import BRIEF, requests_of
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.server import HubServer
 
@@ -129,6 +129,16 @@ def test_nonsense_is_told_as_such(odd: _Odd, body: bytes) -> None:
     assert "cannot be understood" in error.sentence
 
 
+def test_one_repository_that_makes_no_sense_does_not_hide_the_others(odd: _Odd) -> None:
+    odd.body = (
+        b'[{"id": "a/b", "tags": [null]}, {"id": "no-owner"}, {"id": "c/d", "gguf": null, "gated": "?"}, 3]'
+    )
+    client = HubClient(f"http://127.0.0.1:{odd.server_port}", lambda: "", BRIEF)
+    (model,) = client.search(HubQuery()).models
+    client.close()
+    assert (model.repo, model.gate) == ("c/d", "manual")
+
+
 def test_an_answer_without_end_is_given_up(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.hub.connection.MAX_ANSWER_BYTES", 1000)
     odd.body = b"[" + b" " * 100_000 + b"]"
@@ -153,7 +163,7 @@ def test_a_pause_is_asked_for_and_not_slept_through(hub: HubServer, retry_after:
     error = _ask(hub.endpoint)
     assert isinstance(error, RateLimited)
     assert when in error.remedy
-    assert len(hub.log) == 1
+    assert len(requests_of(hub, 1)) == 1
 
 
 def test_what_the_hub_writes_about_its_limits_is_read() -> None:

@@ -73,7 +73,7 @@ def test_there_is_always_the_drafter_that_needs_no_file() -> None:
 
 def test_names_that_leave_the_folder_are_dropped() -> None:
     grouped = group_files(_files("../../etc/m-Q4_0.gguf", "/m-Q4_0.gguf", "a\\m-Q8_0.gguf"))
-    assert grouped.quantisations == grouped.other_files == ()
+    assert (grouped.quantisations, grouped.other_files) == ((), ())
 
 
 def test_projectors_and_matrices_stand_apart() -> None:

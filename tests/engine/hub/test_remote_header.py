@@ -26,13 +26,15 @@ from engine.errors import (
 )
 from engine.hub import range_source
 from engine.hub.range_source import FIRST_READ_BYTES, RangeSource
-from engine.hub.remote_header import cached_header, fetch_header
+from engine.hub.remote_header import cached_header, fetch_bundle_headers, fetch_header
 from engine.llama.library import LlamaLibrary
 from engine.models import sparse_file
+from engine.models.bundle import NGRAM_DRAFTER, DrafterKind
 from engine.models.facts import read_facts
 from engine.models.file_kind import FileKind
 from engine.models.gguf_header import read_header
-from engine.models.remote import RemoteFile
+from engine.models.pairing import judge
+from engine.models.remote import RemoteBundle, RemoteFile
 from tests.engine.models.gguf_writer import Entry, gguf, tensor
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.server import HubServer
@@ -162,6 +164,18 @@ def test_all_parts_are_fetched_into_one_folder(hub: HubServer, tmp_path: Path) -
     facts = read_facts(path)
     assert (facts.kind, facts.n_parts, facts.n_params) == (FileKind.TARGET, 3, 192)
     assert len(list(path.parent.iterdir())) == 3
+
+
+def test_a_bundle_comes_as_one_of_headers(hub: HubServer, tmp_path: Path) -> None:
+    names = ("llama.gguf", "llama-draft.gguf")
+    hub.add(REPO, {name: (TINY_MODELS / name).read_bytes() for name in names})
+    target, drafter = (RemoteFile(REPO, name) for name in names)
+    remote = RemoteBundle("tiny", "Tiny", (target,), DrafterKind.MODEL, (drafter,))
+    bundle = fetch_bundle_headers(remote, tmp_path, endpoint=hub.endpoint)
+    assert (bundle.name, bundle.drafter.kind) == ("Tiny", DrafterKind.MODEL)
+    assert judge(read_facts(Path(bundle.target)), read_facts(Path(bundle.drafter.path))).can_run
+    alone = fetch_bundle_headers(RemoteBundle("tiny", "Tiny", (target,)), tmp_path, endpoint=hub.endpoint)
+    assert alone.drafter == NGRAM_DRAFTER
 
 
 def test_a_token_opens_a_gate_and_is_not_told_to_storage(

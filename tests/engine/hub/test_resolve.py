@@ -12,6 +12,7 @@ from engine.hub.client import HubClient
 from engine.hub.resolve import resolve_bundle
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
+from tests.engine.hub.conftest import requests_of
 from tests.hub_server.repository import Repository
 from tests.hub_server.server import HubServer
 
@@ -55,7 +56,7 @@ def test_files_of_one_repository_are_asked_for_together(
     resolve_bundle(
         _bundle(RemoteFile("a/m-GGUF", "m-Q4_0.gguf"), RemoteFile("a/m-GGUF", "mtp-m.gguf")), client
     )
-    assert [served.method for served in hub.log] == ["GET", "POST"]
+    assert [served.method for served in requests_of(hub, 2)] == ["GET", "POST"]
 
 
 def test_an_older_commit_stays_what_it_was(repo: Repository, client: HubClient) -> None:
@@ -112,4 +113,4 @@ def test_it_stops_between_two_requests(hub: HubServer, repo: Repository, client:
     asked = iter([False, True])
     with pytest.raises(Cancelled):
         resolve_bundle(_bundle(RemoteFile("a/m-GGUF", "m-Q4_0.gguf")), client, lambda: next(asked))
-    assert len(hub.log) == 1
+    assert len(requests_of(hub, 1)) == 1

@@ -85,17 +85,14 @@ class Altered(Vocabulary):
 
 def test_every_reason_names_the_place(llama_model: Model) -> None:
     target = llama_model.vocabulary
-    begins, ends, token = (
-        "the target begins a text with",
-        "the target ends a text with",
-        target.text(300).decode(),
-    )
+    token, bos, fifth, eos = (target.text(i).decode() for i in (300, 376, 5, 377))
+    begins, ends = "at the beginning of a text the target puts", "at the end of a text the target puts"
     cases = {
-        "vocabulary sizes differ: 384 and 513 tokens": Altered(llama_model, n_tokens=513),
+        "the vocabulary differs: 384 and 513 tokens": Altered(llama_model, n_tokens=513),
         "the vocabularies are of different types: BPE and SPM": Altered(llama_model, type_name="SPM"),
-        f"{begins} token 376, the drafter with token 5": Altered(llama_model, bos=5),
-        f"{begins} token 376, the drafter with no token": Altered(llama_model, adds_bos=False),
-        f"{ends} no token, the drafter with token 377": Altered(llama_model, adds_eos=True),
+        f"{begins} “{bos}”, the drafter “{fifth}”": Altered(llama_model, bos=5),
+        f"{begins} “{bos}”, the drafter nothing": Altered(llama_model, adds_bos=False),
+        f"{ends} nothing, the drafter “{eos}”": Altered(llama_model, adds_eos=True),
         f"token 300 is “{token}” in the target and “zzz” in the drafter": Altered(
             llama_model, _texts={300: b"zzz"}
         ),

@@ -13,6 +13,7 @@ import pytest
 from engine.errors import DamagedCatalogue
 from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry, load_catalogue, parse_catalogue
+from engine.models.catalogue_text import catalogue_text
 from engine.models.remote import RemoteFile
 
 ENTRIES = load_catalogue()
@@ -162,3 +163,8 @@ def test_an_entry_without_a_name_is_told_by_its_place() -> None:
 def test_what_is_no_list_is_refused_with_a_sentence(data: bytes) -> None:
     with pytest.raises(DamagedCatalogue, match="not a list of entries"):
         parse_catalogue(data)
+
+
+def test_the_file_is_written_as_the_check_writes_it() -> None:
+    """Else a check against the Hub would change lines that say the same."""
+    assert files("resources").joinpath("catalogue.json").read_text("utf-8") == catalogue_text(ENTRIES)

@@ -228,10 +228,12 @@ def test_different_kinds_of_vocabularies_and_other_ends_are_named(tmp_path: Path
     spm = model(tmp_path / "spm.gguf", WORDS, model="llama")
     assert judge(target, spm).reason == "the vocabularies are of different types: BPE and SPM"
     other_bos = model(tmp_path / "bos.gguf", WORDS, add_bos_token=flag(True), bos_token_id=2)
-    assert judge(target, other_bos).reason == "the two begin a text with different special tokens: 1 and 2"
+    assert judge(target, other_bos).reason == (
+        "at the beginning of a text the target puts “w1”, the drafter “w2”"
+    )
     no_bos = model(tmp_path / "nobos.gguf", WORDS, add_bos_token=flag(False), bos_token_id=1)
     assert judge(target, no_bos).reason == (
-        "the target begins every text with a special token, the drafter does not"
+        "at the beginning of a text the target puts “w1”, the drafter nothing"
     )
     ends = model(
         tmp_path / "eos.gguf", WORDS, add_bos_token=flag(True), bos_token_id=1, add_eos_token=flag(True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.models.catalogue import load_catalogue
-from tests.engine.cli.slipstream import Outcome, assert_plain_failure, slipstream
+from tests.engine.cli.slipstream import MODELS, Outcome, assert_plain_failure, slipstream
 from tests.hub_server.fixtures import hub
 from tests.hub_server.server import HubServer
 
@@ -99,6 +99,27 @@ def test_a_repository_for_scripts_is_pinned(filled: HubServer) -> None:
     ]
     assert all(len(file["sha256"]) == 64 for q in told["quantisations"] for file in q["files"])
     assert [(d["kind"], d["size_bytes"]) for d in told["drafters"]] == [("mtp", 1000), ("ngram", 0)]
+
+
+def test_drafters_are_judged_by_their_headers(hub: HubServer, tmp_path: Path) -> None:
+    names = {"llama-Q8_0.gguf": "llama", "eagle3-llama.gguf": "llama-eagle3", "mtp-other.gguf": "mtp-gemma4"}
+    files = {path: (MODELS / f"{name}.gguf").read_bytes() for path, name in names.items()}
+    hub.add("org/tiny-1B-GGUF", files)
+    hub.add("other/tiny-1B-DFlash-GGUF", {"d.gguf": (MODELS / "llama-dflash.gguf").read_bytes()})
+    environment = {"HF_ENDPOINT": hub.endpoint, "SLIPSTREAM_CACHE_DIR": str(tmp_path)}
+    show = ("models", "show", "org/tiny-1B-GGUF", "--judge", "--json")
+    told = json.loads(slipstream(*show, environment=environment).out)
+    drafters = {drafter["kind"]: drafter for drafter in told["drafters"]}
+    assert {kind: drafter["reason"] for kind, drafter in drafters.items() if kind != "mtp"} == {
+        "eagle3": "",
+        "dflash": "",
+        "ngram": "",
+    }
+    assert "Gemma 4" in drafters["mtp"]["reason"]
+    assert drafters["dflash"]["files"][0]["repo"] == "other/tiny-1B-DFlash-GGUF"
+    wrong = slipstream("models", "show", "org/tiny-1B-GGUF", "--judge", "Q2_K", environment=environment)
+    assert_plain_failure(wrong, 2)
+    assert "Q8_0" in wrong.err
 
 
 def test_a_gate_is_told_with_its_address(filled: HubServer) -> None:

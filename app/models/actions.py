@@ -1,0 +1,59 @@
+"""Which button a model's detail offers first, and what stands beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from app.format import file_size
+from app.models import words
+from app.models.subject import Subject
+from engine.download.progress import DownloadProgress
+from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle
+from engine.recommend.advice import Fit
+
+
+class Act(StrEnum):
+    NONE = "none"
+    DOWNLOAD = "download"
+    LOAD = "load"
+    COMPARE = "compare"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """`primary` is the one coloured button; `note` says in a line what one should know before pressing it."""
+
+    primary: Act
+    verb: str = ""
+    note: str = ""
+
+
+def offered(subject: Subject, download: DownloadProgress | None, *, is_loaded: bool) -> Offered:
+    """Return what can be done with `subject`; while it is being downloaded, its own row has the buttons."""
+    if subject.installed is not None:
+        note = "" if subject.picked_drafter.kind in RUNNABLE_DRAFTERS else _DRAFTER_NOTE
+        return Offered(Act.COMPARE, "Compare", note) if is_loaded else Offered(Act.LOAD, "Load", note)
+    if subject.remote is None or (download is not None and not download.state.is_over):
+        return Offered(Act.NONE)
+    size = f" {file_size(subject.size_bytes)}" if subject.size_bytes else ""
+    return Offered(Act.DOWNLOAD, f"Download{size}", _download_note(subject))
+
+
+_DRAFTER_NOTE = "Its drafter cannot be used for answers yet: words seen before are guessed in its place."
+
+
+def _download_note(subject: Subject) -> str:
+    advice = subject.advice
+    if advice is not None and advice.fit is Fit.DOES_NOT_FIT:
+        return f"{words.FIT_WORDS[advice.fit]} on this computer: {advice.fit_sentence}"
+    if subject.picked_drafter.kind not in RUNNABLE_DRAFTERS:
+        return _DRAFTER_NOTE
+    return ""
+
+
+def loadable(bundle: Bundle) -> Bundle:
+    """Return `bundle` with n-gram in the place of a drafter that cannot run yet."""
+    return bundle if bundle.drafter.can_run else msgspec.structs.replace(bundle, drafter=NGRAM_DRAFTER)

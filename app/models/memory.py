@@ -1,0 +1,132 @@
+"""What a memory bar shows of a budget: the parts of each device with their names, colours and exact bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.format import memory_size
+from app.models.words import SEGMENT_WORDS
+from engine.budget.budget import Budget, ContextBudget, DeviceUse, Segment
+from engine.models.description import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the bar. `colour` names an entry of the palette; "" is drawn as hatching: kept free."""
+
+    name: str
+    colour: str
+    n_bytes: int
+
+    @property
+    def tip(self) -> str:
+        n_bytes = f"{self.n_bytes:,}".replace(",", " ")
+        return f"{self.name}: {memory_size(self.n_bytes)} ({n_bytes} bytes)\n{_MEANINGS[self.name]}"
+
+
+_MEANINGS = {
+    "Model": "The weights of the model.",
+    "Cache": "What the model keeps of the conversation (KV cache and recurrent state). It grows with the context.",
+    "Working memory": "Where passes are computed (compute and output buffers).",
+    "Drafter": "The weights of what guesses ahead.",
+    "Drafter's cache": "What the drafter keeps of the conversation.",
+    "Second lane": "A comparison runs two lanes: the second one's cache and working memory.",
+    "Kept free": "Left for everything that no account covers.",
+}
+
+
+# (name, colour, segments): the bar shows fewer parts than the account has.
+_GROUPS: tuple[tuple[str, str, tuple[Segment, ...]], ...] = (
+    ("Model", "weights", (Segment.WEIGHTS,)),
+    ("Cache", "cache", (Segment.KV, Segment.STATE)),
+    (
+        "Working memory",
+        "compute",
+        (Segment.COMPUTE, Segment.OUTPUT, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT),
+    ),
+    ("Drafter", "drafter", (Segment.DRAFTER_WEIGHTS,)),
+    ("Drafter's cache", "drafter_cache", (Segment.DRAFTER_KV,)),
+    ("Second lane", "second_cache", (Segment.RACE,)),
+    ("Kept free", "", (Segment.RESERVE,)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBar:
+    """One bar: `free_bytes` is what the device has free for all of it, 0 if that is not known."""
+
+    device: str
+    description: str
+    free_bytes: int
+    total_bytes: int
+    parts: tuple[Part, ...]
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(part.n_bytes for part in self.parts)
+
+    @property
+    def is_short(self) -> bool:
+        return 0 < self.free_bytes < self.used_bytes
+
+    @property
+    def left_bytes(self) -> int:
+        return max(0, self.free_bytes - self.used_bytes)
+
+    @property
+    def caption(self) -> str:
+        """Return "takes 6.7 GiB, leaves 4.5 GiB", or how much is missing."""
+        used = memory_size(self.used_bytes)
+        if not self.free_bytes:
+            return used
+        if self.is_short:
+            return f"needs {used}, {memory_size(self.free_bytes)} are free"
+        return f"takes {used}, leaves {memory_size(self.left_bytes)}"
+
+    @property
+    def spoken(self) -> str:
+        parts = ", ".join(f"{part.name} {memory_size(part.n_bytes)}" for part in self.parts)
+        return f"{self.description or self.device}: {self.caption}. {parts}"
+
+
+def bars_of(budget: Budget, at: ContextBudget) -> tuple[DeviceBar, ...]:
+    """Return a bar for each device that something is taken on, the fullest first."""
+    devices = {device.name: device for device in budget.devices}
+    bars = [_bar(use, devices.get(use.device)) for use in at.devices if use.total_bytes]
+    return tuple(sorted(bars, key=lambda bar: -bar.used_bytes))
+
+
+def _bar(use: DeviceUse, device: Device | None) -> DeviceBar:
+    sums = [(name, colour, sum(use.segments.get(one, 0) for one in which)) for name, colour, which in _GROUPS]
+    parts = tuple(Part(name, colour, n) for name, colour, n in sums if n)
+    if device is None:
+        return DeviceBar(use.device, "", 0, 0, parts)
+    return DeviceBar(
+        use.device, device.description, device.memory_free_bytes, device.memory_total_bytes, parts
+    )
+
+
+def legend_of(bars: tuple[DeviceBar, ...]) -> tuple[Part, ...]:
+    """Return each part that occurs, once, in the order of the bar, with its bytes on all devices."""
+    totals: dict[tuple[str, str], int] = {}
+    for name, colour, _ in _GROUPS:
+        n = sum(part.n_bytes for bar in bars for part in bar.parts if part.name == name)
+        if n:
+            totals[name, colour] = n
+    return tuple(Part(name, colour, n) for (name, colour), n in totals.items())
+
+
+def table_of(at: ContextBudget) -> tuple[tuple[str, ...], ...]:
+    """Return the whole account, to the byte: a head, then a row for each segment, with a column per device."""
+    devices = [use.device for use in at.devices]
+    rows: list[tuple[str, ...]] = [("", *devices)]
+    for segment in Segment:
+        numbers = [use.segments.get(segment, 0) for use in at.devices]
+        if any(numbers):
+            rows.append((SEGMENT_WORDS[segment], *(_exact(n) for n in numbers)))
+    rows.append(("Together", *(_exact(use.total_bytes) for use in at.devices)))
+    return tuple(rows)
+
+
+def _exact(n_bytes: int) -> str:
+    return f"{n_bytes:,}".replace(",", " ") if n_bytes else "–"

@@ -1,0 +1,221 @@
+"""Models: what suits this computer, what is on it, what the Hub has; what each takes, and how to get it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.announce import announce
+from app.models.budgets import Budgets
+from app.models.hub import HubState
+from app.models.rows import SEARCH_AGAIN, Filter, Row, RowKind, rows_of
+from app.models.state import Job, ModelsState, Task
+from app.models.subject import Subject, subject_of_repo
+from app.pages.models_actions import ModelsActions
+from app.session import EngineSession
+from app.trouble import Trouble
+from app.widgets.load_strip import LoadStrip
+from app.widgets.models.detail import ModelDetail, spoken_of
+from app.widgets.models.folders import open_folders
+from app.widgets.models.lesson import Lesson
+from app.widgets.models.measure_strip import MeasureStrip
+from app.widgets.models.model_list import ModelList
+from app.widgets.models.search_bar import SearchBar
+from app.widgets.notice import Notice, Remedy
+from app.widgets.notice_stack import NoticeStack
+from app.widgets.parts import IconButton
+
+_LIST_SHARE, _LEAST_LIST_PX, _WIDEST_LIST_PX = 0.36, 272, 400
+_OFFLINE = Trouble(
+    "You are offline: the Hub cannot be reached.",
+    "What is chosen here and what is on this computer work as always.",
+)
+
+
+class ModelsPage(QWidget):
+    """Puts list and detail together, and shows what the states tell.
+
+    Signals:
+        page_asked(str): "chat" or "compare" is to be shown: what was asked for is loaded.
+    """
+
+    page_asked = Signal(str)
+
+    def __init__(self, state: ModelsState, session: EngineSession) -> None:
+        super().__init__()
+        self._state = state
+        self.hub = HubState(state.service, state.bridge, self)
+        self.budgets = Budgets(state.service, state.bridge, self)
+        self._wanted_repo = ""
+        self.search = SearchBar()
+        self.list = ModelList(lambda: self.hub.can_fetch_more, self.hub.fetch_more)
+        self.measure = MeasureStrip(state)
+        self.folders = IconButton("folder-open", "Folders of your own", size_px=32)
+        self.notice = Notice()
+        self.offline = Notice()
+        self.lesson = Lesson()
+        self.detail = ModelDetail(state, self.budgets, session)
+        self.loading = LoadStrip(session)
+        self.side = QStackedWidget()
+        self.doing = ModelsActions(self, state, session, self.detail)
+        self._lay_out()
+        self._connect()
+        self.lesson.teach(can_begin=False)
+        self._show_rows()
+
+    def _lay_out(self) -> None:
+        self._left = QFrame()
+        self._left.setProperty("role", "side")
+        left = QVBoxLayout(self._left)
+        left.setContentsMargins(16, 16, 8, 12)
+        left.setSpacing(8)
+        self.search.add_tool(self.folders)
+        left.addWidget(self.search)
+        left.addWidget(self.list, 1)
+        left.addWidget(self.measure)
+        self.side.addWidget(self.lesson)
+        self.side.addWidget(self.detail)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        strip = QHBoxLayout()
+        strip.setContentsMargins(24, 8, 24, 0)
+        strip.addWidget(self.loading)
+        right.addLayout(strip)
+        right.addWidget(self.side, 1)
+        columns = QHBoxLayout()
+        columns.setSpacing(0)
+        columns.addWidget(self._left)
+        columns.addLayout(right, 1)
+        self.offline.let_stay()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(NoticeStack(self.offline, self.notice))
+        column.addLayout(columns, 1)
+
+    def _connect(self) -> None:
+        self.search.changed.connect(self._on_filter)
+        self.search.sort_changed.connect(lambda sort: self.hub.ask_for(sort=sort))
+        self.search.left.connect(self._enter_list)
+        self.list.chosen.connect(self._on_chosen)
+        self.list.activated_row.connect(self._on_activated)
+        self.list.typed.connect(self.search.type_in)
+        self.folders.clicked.connect(lambda: open_folders(self.folders, self._state))
+        self.lesson.begun.connect(self._enter_list)
+        self.detail.hub_asked.connect(self.open_repo)
+        self._state.offers_changed.connect(self._on_offers)
+        self._state.downloads_changed.connect(lambda _: self._show_rows())
+        self._state.connection_changed.connect(self._on_connection)
+        self._state.troubled.connect(self._on_trouble)
+        self.hub.changed.connect(self._show_rows)
+        self.hub.repo_changed.connect(self._on_repo)
+        self.detail.memory.said.connect(lambda words: announce(self.detail, words))
+
+    def focus_first(self) -> None:
+        """Put the keyboard where one would begin."""
+        (self.list if self.list.key else self.search.edit).setFocus()
+
+    # ----------------------------------------------------------------------------------------- showing
+
+    def _show_rows(self) -> None:
+        self.list.set_rows(rows_of(self._state, self.hub, self.search.filter))
+
+    def _on_filter(self, wanted: Filter) -> None:
+        self.hub.ask(wanted.text)
+        self.hub.ask_for(has_drafter=wanted.only_drafted, params=wanted.params)
+        self._show_rows()
+
+    def _on_offers(self) -> None:
+        """Show the new list, and in the detail what has become of its subject."""
+        self._show_rows()
+        shown = self.detail.subject
+        offer = self._state.offer(shown.id) if shown.offer is not None else None
+        if offer is not None and offer != shown.offer:
+            subject = Subject(offer)
+            is_same_place = (offer.installed is None) == (shown.installed is None)
+            self.detail.show_subject(subject.with_picks_of(shown) if is_same_place else subject)
+        has_begun = any(one.installed and one.installed.place != "starter" for one in self._state.offers)
+        if self.list.key == "" and (has_begun or self._state.speed.devices):
+            self.list.choose_first()
+        elif self.list.key == "":
+            self.lesson.teach(can_begin=bool(self._state.offers))
+
+    def _on_chosen(self, row: Row) -> None:
+        if row.kind is RowKind.OFFER:
+            offer = self._state.offer(row.key)
+            is_shown = self.side.currentWidget() is self.detail and self.detail.subject.offer == offer
+            if offer is not None and not is_shown:
+                self._wanted_repo = ""
+                self._show(Subject(offer))
+        elif row.kind is RowKind.REPO:
+            self.open_repo(row.key)
+
+    def open_repo(self, repo: str) -> None:
+        """Show the page of `repo`, as soon as it is here."""
+        self.list.choose(repo)
+        self._wanted_repo = repo
+        if repo in self.hub.repos:
+            self._on_repo(repo)
+            return
+        self.lesson.wait_for(repo)
+        self.side.setCurrentWidget(self.lesson)
+        self.hub.open_repo(repo)
+
+    def _on_repo(self, repo: str) -> None:
+        if repo != self._wanted_repo:
+            return
+        page, trouble = self.hub.repos.get(repo), self.hub.repo_troubles.get(repo)
+        if page is not None:
+            self._show(subject_of_repo(page))
+        elif trouble is not None:
+            self.lesson.fail(repo)
+            self.lesson.notice.tell(trouble, Remedy("Try again", lambda: self.open_repo(repo)), tone="plain")
+
+    def _show(self, subject: Subject) -> None:
+        self.detail.show_subject(subject)
+        self.side.setCurrentWidget(self.detail)
+        announce(self.detail, spoken_of(subject))
+
+    def _on_connection(self, is_online: bool) -> None:
+        if is_online:
+            self.offline.hide()
+        else:
+            self.offline.tell(_OFFLINE, Remedy("Try again", self._reconnect), tone="plain")
+        self._show_rows()
+
+    def _on_trouble(self, job: Job, trouble: Trouble) -> None:
+        if job.task in (Task.REMOVE, Task.VERIFY, Task.TOKEN):
+            self.detail.notice.tell(trouble)
+        elif job.task is Task.MEASURE:
+            self.notice.tell(trouble, Remedy("Measure again", self._state.measure))
+        else:
+            self.notice.tell(trouble, Remedy("Try again", self._state.refresh))
+
+    # ------------------------------------------------------------------------------------------- doing
+
+    def _reconnect(self) -> None:
+        self._state.is_online = True
+        if self.hub.has_query:
+            self.hub.search_now()
+        else:
+            self._state.refresh()
+        if self._wanted_repo:
+            self.open_repo(self._wanted_repo)
+        self._show_rows()
+
+    def _enter_list(self) -> None:
+        if not self.list.choose(self.list.key):
+            self.list.choose_first()
+        self.list.setFocus()
+
+    def _on_activated(self, row: Row) -> None:
+        if row.key == SEARCH_AGAIN:
+            self.hub.search_now()
+        elif row.key == self.detail.subject.id:
+            self.detail.act()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wanted = int(self.width() * _LIST_SHARE)
+        self._left.setFixedWidth(min(_WIDEST_LIST_PX, max(_LEAST_LIST_PX, wanted)))

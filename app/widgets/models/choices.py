@@ -1,0 +1,138 @@
+"""What can be picked of a bundle before it is downloaded or loaded: version, drafter, precision, lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QGridLayout, QMenu, QVBoxLayout, QWidget
+
+from app import words as common_words
+from app.format import file_size
+from app.models import words
+from app.models.subject import Subject
+from app.widgets.parts import PickButton
+from app.widgets.run_options import field
+from app.widgets.switch import Switch
+from engine.budget.budget import KvType
+from engine.hub.listing import DrafterOption
+from engine.models.bundle import RUNNABLE_DRAFTERS
+
+
+class Choices(QWidget):
+    """Signals:
+    subject_changed(Subject): another version or drafter is picked.
+    loading_changed: another precision is picked, or whether to count a comparison in.
+    """
+
+    subject_changed = Signal(object)
+    loading_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._subject = Subject()
+        self._kv_type = KvType.F16
+        self.version = PickButton("Version", self._fill_versions)
+        self.drafter = PickButton("Who guesses ahead", self._fill_drafters)
+        self.precision = PickButton("Cache precision", self._fill_precisions)
+        self.race = Switch("Count a comparison in", text="Count a comparison in")
+        self.race.setToolTip(words.COMPARING)
+        self.race.toggled.connect(lambda _: self.loading_changed.emit())
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(8)
+        fields: tuple[QVBoxLayout, ...] = (
+            field("Version", self.version, words.VERSION),
+            field("Who guesses ahead", self.drafter, common_words.DRAFTING),
+            field("Cache precision", self.precision, words.KV_CHOICE),
+            field(" ", self.race, words.COMPARING),
+        )
+        for i, one in enumerate(fields):
+            grid.addLayout(one, i // 2, i % 2)
+            grid.setColumnStretch(i % 2, 1)
+        self._show()
+
+    @property
+    def kv_type(self) -> KvType:
+        return self._kv_type
+
+    @property
+    def counts_race(self) -> bool:
+        return self.race.isChecked()
+
+    def show_subject(self, subject: Subject) -> None:
+        self._subject = subject
+        self._show()
+
+    def pick_kv_type(self, kv_type: KvType) -> None:
+        if kv_type is not self._kv_type:
+            self._kv_type = kv_type
+            self._show()
+            self.loading_changed.emit()
+
+    def _show(self) -> None:
+        versions = self._subject.versions
+        self.version.setEnabled(len(versions) > 1)
+        at = min(self._subject.quantisation, max(0, len(versions) - 1))
+        self.version.set_chosen(version_words(versions[at]) if versions else "–", words.VERSION)
+        if self._subject.versions:
+            picked = self._subject.picked_drafter
+            tip = "" if picked.kind in RUNNABLE_DRAFTERS else f"{words.CANNOT_RUN_YET}\n\n"
+            self.drafter.set_chosen(drafter_words(picked), tip + common_words.DRAFTING)
+        self.precision.set_chosen(words.KV_WORDS[self._kv_type], words.KV_CHOICE)
+
+    def _fill_versions(self, menu: QMenu) -> None:
+        for i, version in enumerate(self._subject.versions):
+            self._add(
+                menu, version_words(version), i == self._subject.quantisation, partial(self._pick_version, i)
+            )
+
+    def _fill_drafters(self, menu: QMenu) -> None:
+        menu.setToolTipsVisible(True)
+        for i, option in enumerate(self._subject.drafters):
+            said = drafter_words(option) + (f" – {option.reason}" if option.reason else "")
+            action = self._add(menu, said, i == self._subject.drafter, partial(self._pick_drafter, i))
+            action.setEnabled(not option.reason)
+            action.setToolTip(option.reason)
+
+    def _fill_precisions(self, menu: QMenu) -> None:
+        menu.setToolTipsVisible(True)
+        for kv_type in KvType:
+            action = self._add(
+                menu, words.KV_WORDS[kv_type], kv_type is self._kv_type, partial(self.pick_kv_type, kv_type)
+            )
+            action.setToolTip(words.KV_TIPS[kv_type])
+
+    def _add(self, menu: QMenu, text: str, checked: bool, act: Callable[[], None]) -> QAction:
+        action = menu.addAction(text)
+        action.setCheckable(True)
+        action.setChecked(checked)
+        action.triggered.connect(lambda _=False: act())
+        return action
+
+    def _pick_version(self, i: int) -> None:
+        self._pick(replace(self._subject, quantisation=i))
+
+    def _pick_drafter(self, i: int) -> None:
+        self._pick(replace(self._subject, drafter=i))
+
+    def _pick(self, subject: Subject) -> None:
+        if subject != self._subject:
+            self._subject = subject
+            self._show()
+            self.subject_changed.emit(subject)
+
+
+def version_words(version: tuple[str, int]) -> str:
+    name, size_bytes = version
+    return f"{name} · {file_size(size_bytes)}" if size_bytes else name
+
+
+def drafter_words(option: DrafterOption) -> str:
+    """Return what the list shows: the kind in words, and what it adds to the download."""
+    said = words.drafter_words(option.kind)
+    return f"{said} · {file_size(option.size_bytes)}" if option.size_bytes else said

@@ -1,0 +1,107 @@
+"""How far downloads are, on every page: a ring on the rail, and a thin line above the bottom bar."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+
+from app import fonts
+from app.models.downloads import overall, ring_words, tray_words
+from app.models.state import ModelsState
+from app.palette import current_colours
+from app.widgets.parts import IconButton, button, label, rule
+from app.widgets.progress_line import ProgressLine
+
+_LEAST_MS = 250
+"""Words that change more often than four times a second cannot be read."""
+
+
+class DownloadRing(IconButton):
+    """The downloads' place on the rail: an arrow, and around it how much of all that is on its way has come."""
+
+    def __init__(self, state: ModelsState) -> None:
+        super().__init__("download", "Downloads: none", size_px=40)
+        self._state = state
+        self._fraction = 0.0
+        self._is_running = False
+        state.downloads_changed.connect(lambda _: self._show())
+        self._show()
+
+    @property
+    def fraction(self) -> float:
+        return self._fraction
+
+    def _show(self) -> None:
+        running = self._state.running
+        self._fraction, self._is_running = overall(running), bool(running)
+        name = ring_words(running, len(self._state.downloads))
+        if name != self.accessibleName():
+            self.set_name(name)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_running:
+            return
+        colours = current_colours()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ring = QRectF(self.rect()).adjusted(4.5, 4.5, -4.5, -4.5)
+        painter.setPen(QPen(colours.colour("line"), 2.5))
+        painter.drawEllipse(ring)
+        pen = QPen(colours.colour("accent"), 2.5)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        painter.drawArc(ring, 90 * 16, -round(360 * 16 * max(0.01, self._fraction)))
+
+
+class DownloadTray(QFrame):
+    """One thin line above the bottom bar while something is on its way, whatever page one is on."""
+
+    def __init__(self, state: ModelsState) -> None:
+        super().__init__()
+        self._state = state
+        self.setProperty("role", "tray")
+        self._words = label(font=fonts.tabular(fonts.small()))
+        self._words.setMinimumWidth(1)
+        self._line = ProgressLine("Downloads", "accent", "there", track="line")
+        self._line.setFixedWidth(160)
+        self.open = button("Show", role="status", tip="Show all downloads")
+        self.open.setAccessibleName("Show all downloads")
+        row = QHBoxLayout()
+        row.setContentsMargins(16, 1, 8, 1)
+        row.setSpacing(12)
+        row.addWidget(self._line)
+        row.addWidget(self._words, 1)
+        row.addWidget(self.open)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(rule())
+        column.addLayout(row)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_LEAST_MS)
+        self._later.timeout.connect(self._show)
+        state.downloads_changed.connect(self._on_changed)
+        self._show()
+
+    @property
+    def words(self) -> str:
+        return self._words.text()
+
+    def _on_changed(self, _id: str) -> None:
+        if not self._state.running or self.isHidden():
+            self._later.stop()
+            self._show()
+        elif not self._later.isActive():
+            self._later.start()
+
+    def _show(self) -> None:
+        running = self._state.running
+        self.setVisible(bool(running))
+        if running:
+            self._words.setText(tray_words(running))
+            self._words.setToolTip("\n".join(one.bundle.name for one in running))
+            self._line.set_progress(overall(running))

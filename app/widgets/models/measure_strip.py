@@ -1,0 +1,73 @@
+"""Measuring this computer: the button, how far it is, Cancel."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+
+from app import fonts
+from app.format import share
+from app.models.state import ModelsState
+from app.widgets.parts import button, label
+from app.widgets.progress_line import ProgressLine
+
+_NEVER = "Speeds are guesses until this computer is measured. It takes some seconds."
+_VERB, _AGAIN = "Measure this computer", "Measure again"
+
+
+class MeasureStrip(QFrame):
+    """At the foot of the list."""
+
+    def __init__(self, state: ModelsState) -> None:
+        super().__init__()
+        self._state = state
+        self._words = label(tone="muted", font=fonts.small(), wraps=True)
+        self._line = ProgressLine("Measuring this computer", "accent", "done", track="line")
+        self.go = button(_VERB)
+        self.go.clicked.connect(self._on_go)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._words, 1)
+        row.addWidget(self.go)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self._line)
+        column.addLayout(row)
+        state.measuring_changed.connect(self._show)
+        state.offers_changed.connect(self._show)
+        self._show()
+
+    @property
+    def words(self) -> str:
+        return self._words.text()
+
+    def _on_go(self) -> None:
+        if self._state.measuring is None:
+            self._state.measure()
+        else:
+            self._state.cancel_measuring()
+
+    def _show(self) -> None:
+        measuring, devices = self._state.measuring, self._state.speed.devices
+        self._line.setVisible(measuring is not None)
+        if measuring is not None:
+            what = measuring.what or "Getting ready"
+            self._words.setText(f"{what} · {share(measuring.fraction)}")
+            self._line.set_progress(measuring.fraction)
+            self.go.set_words("Cancel")
+            return
+        fastest = max(devices, key=lambda one: one.bandwidth_bytes_per_s, default=None)
+        if fastest is None:
+            self._words.setText(_NEVER)
+        else:
+            self._words.setText(f"{fastest.device} reads {fastest.bandwidth_bytes_per_s / 1e9:.0f} GB/s")
+        self.go.set_words(_AGAIN if devices else _VERB)
+        self._lead(is_first=not devices)
+
+    def _lead(self, *, is_first: bool) -> None:
+        """Be a real button until it was pressed once, a quiet one after that."""
+        role = "" if is_first else "quiet"
+        if self.go.property("role") != role:
+            self.go.setProperty("role", role)
+            self.go.style().unpolish(self.go)
+            self.go.style().polish(self.go)

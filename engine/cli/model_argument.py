@@ -1,0 +1,49 @@
+"""A model named on the command line: a file on this computer, or one on the Hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+from engine.errors import BadOption, RepositoryNotFound
+from engine.folders import headers_folder
+from engine.hub.remote_header import fetch_header
+from engine.hub.token import read_token
+from engine.models.installed import is_encodable
+from engine.models.remote import RemoteFile
+
+_ON_THE_HUB = re.compile(
+    r"(?P<repo>[\w.-]+/[\w.-]+?)(?:@(?P<revision>[\w.-]+))?/(?P<path>.+\.gguf)", re.IGNORECASE
+)
+
+
+def parse_remote(text: str) -> RemoteFile | None:
+    """Return the file that "owner/name/path.gguf" or "owner/name@revision/path.gguf" names on the Hub.
+
+    None if `text` has another shape or is the path of a file that is here.
+    """
+    match = _ON_THE_HUB.fullmatch(text)
+    if match is None or Path(text).exists():
+        return None
+    if any(
+        part in ("", ".", "..") for part in (*match["repo"].split("/"), *PurePosixPath(match["path"]).parts)
+    ):
+        return None
+    return RemoteFile(match["repo"], match["path"], match["revision"] or "main")
+
+
+def find_header(text: str) -> Path:
+    """Return a file with the header of the model that `text` names; of one on the Hub it is fetched.
+
+    Raises BadOption, and what fetch_header raises.
+    """
+    if not text or not is_encodable(text):
+        raise BadOption("Name a GGUF file, or one on the Hub as owner/name/file.gguf.")
+    remote = parse_remote(text)
+    if remote is None:
+        return Path(text)
+    try:
+        return fetch_header(remote, headers_folder(), token=read_token())
+    except RepositoryNotFound as error:
+        remedy = f"There is no file “{text}” on this computer either. {error.remedy}"
+        raise RepositoryNotFound(error.sentence, remedy=remedy, detail=error.detail) from error

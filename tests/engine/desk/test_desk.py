@@ -1,0 +1,198 @@
+"""The whole facade: a real server that speaks the Hub's API, real downloads, llama.cpp in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engine.budget.budget import KvType
+from engine.download.progress import DownloadState
+from engine.hub.listing import HubQuery, HubRepo
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.remote import RemoteBundle
+from engine.models.shelf import Place
+from engine.models_events import (
+    BudgetMade,
+    ConnectionChanged,
+    FoldersChanged,
+    HubRepoOpened,
+    HubSearched,
+    ModelRemoved,
+    ModelVerified,
+    Offer,
+    OffersListed,
+    TokenChecked,
+)
+from engine.models_service import BudgetRequest
+from engine.recommend.advice import Fit
+from tests.engine.desk.conftest import TINY_MODELS, OpenDesk
+from tests.engine.desk.visitor import Visitor
+from tests.hub_server.faults import Fault, FaultKind
+from tests.hub_server.server import HubServer
+
+CONTEXTS = (256, 1024)
+
+
+def opened(visitor: Visitor, repo: str) -> HubRepo:
+    return visitor.answer(HubRepoOpened, visitor.desk.open_repo(repo)).repo
+
+
+def tiny_bundle(visitor: Visitor, repo: str) -> RemoteBundle:
+    """Return the repository's target with the drafter that fits."""
+    page = opened(visitor, repo)
+    quantisation = page.quantisations[0]
+    judged = visitor.answer(HubRepoOpened, visitor.desk.judge_drafters(page, quantisation)).repo
+    eagle = next(option for option in judged.drafters if option.kind is DrafterKind.EAGLE3)
+    assert eagle.reason == ""
+    return judged.bundle(quantisation, eagle)
+
+
+def offers(visitor: Visitor) -> dict[str, Offer]:
+    listed = visitor.answer(OffersListed, visitor.desk.list_offers())
+    return {offer.id: offer for offer in listed.offers}
+
+
+def test_the_catalogue_is_offered_with_advice_and_without_the_hub(
+    open_desk: OpenDesk, hub: HubServer
+) -> None:
+    found = offers(open_desk())
+    assert len(found) > 30
+    assert all(offer.advice.id == offer.id and offer.name for offer in found.values())
+    assert found["smollm2-1.7b"].advice.fit in (Fit.FITS, Fit.TIGHT)
+    assert found["smollm2-1.7b"].advice.total_bytes > 1_000_000_000
+    ranks = [offer.advice.rank for offer in found.values()]
+    n_recommended = sum(1 for rank in ranks if rank)
+    assert ranks == [*range(1, n_recommended + 1), *[0] * (len(ranks) - n_recommended)]
+    assert hub.log == ()
+
+
+def test_models_of_a_folder_are_offered_after_it_was_added(open_desk: OpenDesk, folders: Path) -> None:
+    mine = folders / "mine"
+    mine.mkdir()
+    shutil.copy(TINY_MODELS / "llama.gguf", mine / "mine.gguf")
+    visitor = open_desk()
+    changed = visitor.answer(FoldersChanged, visitor.desk.add_folder(str(mine)))
+    assert changed.folders == (str(mine),)
+    places = [offer.installed.place for offer in offers(visitor).values() if offer.installed is not None]
+    assert Place.FOLDER in places
+    changed = visitor.answer(FoldersChanged, visitor.desk.remove_folder(str(mine)))
+    assert changed.folders == ()
+
+
+def test_the_hub_is_searched(open_desk: OpenDesk, tiny: str) -> None:
+    visitor = open_desk()
+    found = visitor.answer(HubSearched, visitor.desk.search(HubQuery("tiny")))
+    assert [model.repo for model in found.page.models] == [tiny]
+
+
+def test_drafters_of_a_repository_are_judged_by_their_headers(open_desk: OpenDesk, tiny: str) -> None:
+    visitor = open_desk()
+    page = opened(visitor, tiny)
+    judged = visitor.answer(HubRepoOpened, visitor.desk.judge_drafters(page, page.quantisations[0])).repo
+    reasons = {option.kind: option.reason for option in judged.drafters}
+    assert reasons[DrafterKind.EAGLE3] == ""
+    assert reasons[DrafterKind.NGRAM] == ""
+    assert reasons[DrafterKind.MTP]
+
+
+def test_being_offline_is_a_state_that_ends(
+    open_desk: OpenDesk, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor = open_desk()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    failed = visitor.failure(visitor.desk.search(HubQuery("tiny")))
+    assert failed.kind == "Offline"
+    visitor.wait(ConnectionChanged, lambda event: not event.is_online)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    visitor.answer(HubSearched, visitor.desk.search(HubQuery("tiny")))
+    visitor.wait(ConnectionChanged, lambda event: event.is_online)
+
+
+def test_a_budget_from_afar_is_that_of_the_file(open_desk: OpenDesk, hub: HubServer, tiny: str) -> None:
+    visitor = open_desk()
+    remote = tiny_bundle(visitor, tiny)
+    size_bytes = sum((TINY_MODELS / name).stat().st_size for name in ("llama.gguf", "llama-eagle3.gguf"))
+    here = Bundle(
+        "tiny",
+        str(TINY_MODELS / "llama.gguf"),
+        DrafterChoice(DrafterKind.EAGLE3, str(TINY_MODELS / "llama-eagle3.gguf")),
+    )
+    kv_types = (KvType.F16, KvType.Q8_0)
+    from_afar, from_file = (
+        visitor.answer(BudgetMade, visitor.desk.budget(request)).budget
+        for request in (
+            BudgetRequest(remote=remote, contexts=CONTEXTS, kv_types=kv_types, race=True),
+            BudgetRequest(bundle=here, contexts=CONTEXTS, kv_types=kv_types, race=True),
+        )
+    )
+    assert from_afar.contexts == from_file.contexts
+    assert [(one.kv_type, one.n_ctx) for one in from_file.contexts] == [
+        (kv_type, n_ctx) for kv_type in kv_types for n_ctx in CONTEXTS
+    ]
+    assert remote.size_bytes == size_bytes
+
+
+def test_a_file_that_is_no_model_gets_a_sentence(open_desk: OpenDesk, tmp_path: Path) -> None:
+    path = tmp_path / "no-model.gguf"
+    path.write_bytes(b"GGUF" + bytes(100))
+    visitor = open_desk()
+    request = BudgetRequest(bundle=Bundle("x", str(path), NGRAM_DRAFTER), contexts=CONTEXTS)
+    failed = visitor.failure(visitor.desk.budget(request))
+    assert failed.kind == "NotAModelFile"
+    assert "no-model.gguf" in failed.sentence
+
+
+def test_a_bundle_arrives_is_verified_and_is_removed(open_desk: OpenDesk, tiny: str) -> None:
+    visitor = open_desk()
+    bundle = tiny_bundle(visitor, tiny)
+    visitor.desk.download(bundle)
+    done = visitor.downloaded(bundle.id)
+    assert done.fraction == 1.0
+    offer = next(one for one in offers(visitor).values() if one.installed and one.installed.can_remove)
+    installed = offer.installed
+    assert installed is not None
+    assert installed.bundle.drafter.kind is DrafterKind.EAGLE3
+    assert installed.remote_id == bundle.id
+    assert visitor.answer(ModelVerified, visitor.desk.verify(installed.id)).sentence == ""
+    Path(installed.bundle.target).write_bytes(b"changed")
+    assert visitor.answer(ModelVerified, visitor.desk.verify(installed.id)).sentence
+    removed = visitor.answer(ModelRemoved, visitor.desk.remove(installed.id))
+    assert removed.freed_bytes > 0
+    assert not Path(installed.bundle.target).exists()
+    assert not any(one.installed and one.installed.can_remove for one in offers(visitor).values())
+
+
+def test_a_download_comes_back_as_paused_at_the_next_start(
+    open_desk: OpenDesk, hub: HubServer, tiny: str
+) -> None:
+    visitor = open_desk()
+    bundle = tiny_bundle(visitor, tiny)
+    hub.faults.add(Fault(FaultKind.STALLED, path="*.gguf", after_bytes=1000, times=100))
+    visitor.desk.download(bundle)
+    visitor.downloaded(bundle.id, DownloadState.RUNNING)
+    hub.faults.clear()
+    again = open_desk()
+    assert again.downloaded(bundle.id, DownloadState.PAUSED).bundle.id == bundle.id
+    again.desk.resume(bundle.id)
+    again.downloaded(bundle.id)
+
+
+def test_a_token_is_kept_and_its_owner_is_told(open_desk: OpenDesk, hub: HubServer) -> None:
+    hub.users["hf_secretsecret"] = "ada"
+    visitor = open_desk()
+    assert visitor.answer(TokenChecked, visitor.desk.set_token("hf_secretsecret")).user == "ada"
+    assert visitor.answer(TokenChecked, visitor.desk.set_token("")).user == ""
+
+
+def test_what_is_loaded_counts_as_room_for_something_else(open_desk: OpenDesk) -> None:
+    visitor = open_desk()
+    request = BudgetRequest(bundle=Bundle("x", str(TINY_MODELS / "llama.gguf")), contexts=CONTEXTS)
+    before = visitor.answer(BudgetMade, visitor.desk.budget(request)).budget.devices[0]
+    visitor.desk.note_loaded(os.getpid(), {before.name: 1})
+    visitor.answer(TokenChecked, visitor.desk.set_token(""))
+    after = visitor.answer(BudgetMade, visitor.desk.budget(request)).budget.devices[0]
+    assert after.memory_free_bytes - before.memory_free_bytes > -(64 << 20)
+    assert after.memory_free_bytes <= after.memory_total_bytes

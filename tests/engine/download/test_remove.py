@@ -1,0 +1,138 @@
+"""Deleting frees what it says and harms no other bundle; verifying finds what is not right."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from engine.download.jobs import Job, write_job
+from engine.download.partial import partial_of
+from engine.download.remove import remove_bundle, verify_bundle
+from engine.download.store import file_path, read_manifests, repo_folder, write_manifest
+from engine.errors import BadOption, Cancelled, FileInUse
+from engine.models.bundle import DrafterKind
+from engine.models.remote import RemoteBundle, RemoteFile
+
+COMMIT, OTHER = "a" * 40, "b" * 40
+
+
+def _file(folder: Path, path: str, content: bytes, revision: str = COMMIT) -> RemoteFile:
+    digest = hashlib.sha256(content).hexdigest()
+    file = RemoteFile("some/model", path, revision, len(content), digest)
+    place = file_path(folder, file)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
+    return file
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> RemoteFile:
+    return _file(tmp_path, "a.gguf", b"t" * 3000)
+
+
+@pytest.fixture
+def drafter(tmp_path: Path) -> RemoteFile:
+    return _file(tmp_path, "MTP/d.gguf", b"d" * 500)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, target: RemoteFile, drafter: RemoteFile) -> RemoteBundle:
+    made = RemoteBundle("both", "Both", (target,), DrafterKind.MODEL, (drafter,))
+    write_manifest(tmp_path, made)
+    return made
+
+
+def _total_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.gguf"))
+
+
+def test_removing_frees_what_it_says_and_leaves_no_trace(tmp_path: Path, bundle: RemoteBundle) -> None:
+    before = _total_bytes(tmp_path)
+    assert remove_bundle(tmp_path, bundle.id) == before - _total_bytes(tmp_path) == 3500
+    assert not repo_folder(tmp_path, "some/model").exists()
+    assert read_manifests(tmp_path) == ()
+    with pytest.raises(BadOption):
+        remove_bundle(tmp_path, bundle.id)
+
+
+def test_a_file_that_another_bundle_uses_stays_until_that_one_goes(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    write_manifest(tmp_path, RemoteBundle("plain", "Plain", (target,)))
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert file_path(tmp_path, target).exists()
+    assert remove_bundle(tmp_path, "plain") == 3000
+
+
+def test_a_file_that_a_running_download_counts_on_stays(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    write_job(tmp_path, Job(RemoteBundle("coming", "Coming", (target,))))
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert file_path(tmp_path, target).exists()
+
+
+def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> None:
+    newer = _file(tmp_path, "a.gguf", b"n" * 100, OTHER)
+    write_manifest(tmp_path, RemoteBundle("newer", "Newer", (newer,)))
+    assert remove_bundle(tmp_path, "newer") == 100
+    assert (repo_folder(tmp_path, "some/model") / "refs" / "main").read_text() == COMMIT
+    assert verify_bundle(tmp_path, bundle.id) == ""
+
+
+def test_foreign_files_in_the_repositorys_folder_stay(tmp_path: Path, bundle: RemoteBundle) -> None:
+    foreign = repo_folder(tmp_path, "some/model") / "blobs" / "x"
+    foreign.parent.mkdir()
+    foreign.write_bytes(b"x")
+    remove_bundle(tmp_path, bundle.id)
+    assert foreign.read_bytes() == b"x"
+
+
+def test_what_is_half_deleted_can_be_removed_again(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    file_path(tmp_path, target).unlink()
+    assert remove_bundle(tmp_path, bundle.id) == 500
+
+
+def test_a_file_that_cannot_be_deleted_is_a_sentence_and_the_bundle_stays(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    """A folder in the file's place cannot be unlinked, as a loaded file cannot on Windows."""
+    path = file_path(tmp_path, target)
+    path.unlink()
+    path.mkdir()
+    (path / "inside").touch()
+    with pytest.raises(FileInUse) as caught:
+        remove_bundle(tmp_path, bundle.id)
+    assert "using it" in caught.value.sentence
+    assert [m.bundle.id for m in read_manifests(tmp_path)] == ["both"]
+
+
+def test_what_there_is_of_a_partial_is_counted(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    partial = partial_of(tmp_path, target)
+    partial.path.parent.mkdir(parents=True)
+    partial.path.write_bytes(b"p" * 70)
+    assert remove_bundle(tmp_path, bundle.id) == 3570
+
+
+def test_verifying_reads_everything_and_says_what_is_wrong(
+    tmp_path: Path, bundle: RemoteBundle, drafter: RemoteFile
+) -> None:
+    fractions: list[float] = []
+    assert verify_bundle(tmp_path, bundle.id, fractions.append) == ""
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    path = file_path(tmp_path, drafter)
+    path.write_bytes(b"e" * 500)
+    assert "d.gguf is not what was downloaded" in verify_bundle(tmp_path, bundle.id)
+    path.unlink()
+    assert "d.gguf is missing" in verify_bundle(tmp_path, bundle.id)
+    with pytest.raises(Cancelled):
+        verify_bundle(tmp_path, bundle.id, is_cancelled=lambda: True)
+    with pytest.raises(BadOption):
+        verify_bundle(tmp_path, "another")
