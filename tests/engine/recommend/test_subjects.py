@@ -103,11 +103,7 @@ def test_an_estimate_is_kept_until_the_file_changes(tiny_models: Path, tmp_path:
     assert known is not None
     first.save()
     field = '"kv_bytes_per_token": '
-    kept.write_text(
-        kept.read_text().replace(
-            f'"kv_bytes_per_token": {known.kv_bytes_per_token}', '"kv_bytes_per_token": 7'
-        )
-    )
+    kept.write_text(kept.read_text().replace(f"{field}{known.kv_bytes_per_token}", f"{field}7"))
     again = LocalMemoryCache(kept).memory(str(path))
     assert again is not None
     assert again.kv_bytes_per_token == 7
