@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -9,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 from app.announce import announce
 from app.models.budgets import Budgets
 from app.models.hub import HubState
-from app.models.rows import SEARCH_AGAIN, Filter, Row, RowKind, rows_of
+from app.models.rows import SEARCH_AGAIN, SHOW_ALL, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
@@ -48,6 +50,7 @@ class ModelsPage(QWidget):
         self.hub = HubState(state.service, state.bridge, self)
         self.budgets = Budgets(state.service, state.bridge, self)
         self._wanted_repo = ""
+        self._shows_all = False
         self.search = SearchBar()
         self.list = ModelList(lambda: self.hub.can_fetch_more, self.hub.fetch_more)
         self.measure = MeasureStrip(state)
@@ -120,7 +123,8 @@ class ModelsPage(QWidget):
     # ----------------------------------------------------------------------------------------- showing
 
     def _show_rows(self) -> None:
-        self.list.set_rows(rows_of(self._state, self.hub, self.search.filter))
+        wanted = replace(self.search.filter, whole=self._shows_all)
+        self.list.set_rows(rows_of(self._state, self.hub, wanted))
 
     def _on_filter(self, wanted: Filter) -> None:
         self.hub.ask(wanted.text)
@@ -219,6 +223,9 @@ class ModelsPage(QWidget):
     def _on_activated(self, row: Row) -> None:
         if row.key == SEARCH_AGAIN:
             self.hub.search_now()
+        elif row.key == SHOW_ALL:
+            self._shows_all = True
+            self._show_rows()
         elif row.key == self.detail.subject.id:
             self.detail.act()
 
