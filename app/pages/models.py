@@ -140,6 +140,8 @@ class ModelsPage(QWidget):
             subject = Subject(offer)
             is_same_place = (offer.installed is None) == (shown.installed is None)
             self.detail.show_subject(subject.with_picks_of(shown) if is_same_place else subject)
+        elif shown.repo is not None:
+            self.detail.show_subject(shown)
         has_begun = any(one.installed and one.installed.place != "starter" for one in self._state.offers)
         if self.list.key == "" and (has_begun or self._state.speed.devices):
             self.list.choose_first()

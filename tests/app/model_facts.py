@@ -238,6 +238,13 @@ def installed_offer(offer: Offer) -> Offer:
     return msgspec.structs.replace(offer, installed=model)
 
 
+def offer_of(remote: RemoteBundle) -> Offer:
+    """Return the offer that a bundle of the Hub has become once it was downloaded."""
+    bundle = Bundle(remote.name, f"/models/{remote.target[0].name}", NGRAM_DRAFTER)
+    model = InstalledModel(remote.id, bundle, Place.DOWNLOADED, remote.size_bytes, remote_id=remote.id)
+    return Offer(remote.id, remote.name, Advice(remote.id, Fit.UNKNOWN, ""), None, model)
+
+
 def _here(key: str, name: str, path: str, place: Place, size_bytes: int, **facts: object) -> Offer:
     model = InstalledModel(key, Bundle(name, path), place, size_bytes)
     model = msgspec.structs.replace(model, **facts)

@@ -41,6 +41,7 @@ from tests.app.model_facts import (
     SPEED,
     budget_of,
     installed_offer,
+    offer_of,
     repo_page,
 )
 
@@ -224,11 +225,13 @@ class ScriptedModels:
                 break
             self.show_download(progress_of(bundle, i / steps, DownloadState.RUNNING))
             self._stopping.wait(self.script.download_s / steps)
-        self.show_download(progress_of(bundle, self.script.stop_at, self.script.stop_state))
         if self.script.stop_state is DownloadState.DONE:
             self._offers = tuple(
                 installed_offer(one) if one.remote == bundle else one for one in self._offers
             )
+            if not any(one.remote == bundle for one in self._offers):
+                self._offers = (*self._offers, offer_of(bundle))
+        self.show_download(progress_of(bundle, self.script.stop_at, self.script.stop_state))
 
     # ----------------------------------------------------------------------------------------- inside
 

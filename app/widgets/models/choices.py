@@ -31,10 +31,10 @@ class Choices(QWidget):
     subject_changed = Signal(object)
     loading_changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, kv_type: KvType) -> None:
         super().__init__()
         self._subject = Subject()
-        self._kv_type = KvType.F16
+        self._kv_type = kv_type
         self.version = PickButton("Version", self._fill_versions)
         self.drafter = PickButton("Who guesses ahead", self._fill_drafters)
         self.precision = PickButton("Cache precision", self._fill_precisions)
