@@ -180,5 +180,4 @@ def test_every_download_ends_right_or_with_a_sentence(tmp_path: Path, hub: HubSe
     fetched_bytes = sum(
         served.body_bytes for served in hub.log if "/".join(served.path.split("/")[1:3]) in names
     )
-    print(n_killed, fetched_bytes / size_bytes)
     assert fetched_bytes <= 1.1 * size_bytes
