@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping
 from math import prod
@@ -61,7 +62,9 @@ def write_model(path: Path, architecture: str, settings: Mapping[str, Entry], sh
     for name, shape in shapes.items():
         infos.append(tensor(name, shape, 0, offset))
         offset += -(-prod(shape) * 4 // 32) * 32
-    path.write_bytes(gguf(metadata | _tokenizer(), infos, data_bytes=offset))
+    head = gguf(metadata | _tokenizer(), infos)
+    path.write_bytes(head)
+    os.truncate(path, len(head) + offset)
     return path
 
 
