@@ -43,7 +43,10 @@ Without a command `slipstream` opens its window.
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What `compare` and `generate` do. `target` None: the starter model. One of the prompts is set."""
+    """What `compare` and `generate` do. One of the prompts is set.
+
+    `target` and `bundle` None: the starter model. What was not typed is a default, which a bundle may know better.
+    """
 
     target: str | None
     drafter: DrafterChoice
@@ -55,6 +58,9 @@ class RunOptions:
     load: LoadSettings
     as_json: bool
     verbose: bool
+    bundle: str | None = None
+    is_drafter_typed: bool = False
+    is_draft_length_typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,8 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         repeat_penalty=given.repeat_penalty,
         seed=given.seed,
     )
-    generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
+    draft_length = DEFAULT_DRAFT_LENGTH if given.draft is None else given.draft
+    generation = GenerationSettings(sampling, given.max_tokens, draft_length, tuple(given.stop))
     check_generation(generation)
     _check_load(given)
     _check_text(given)
@@ -116,7 +123,7 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
         target=given.target,
-        drafter=parse_drafter(given.drafter),
+        drafter=NGRAM_DRAFTER if given.drafter is None else parse_drafter(given.drafter),
         prompt=given.prompt,
         prompt_file=given.prompt_file,
         system=given.system,
@@ -127,12 +134,15 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         ),
         as_json=given.json,
         verbose=given.verbose,
+        bundle=given.bundle,
+        is_drafter_typed=given.drafter is not None,
+        is_draft_length_typed=given.draft is not None,
     )
 
 
 def _check_text(given: argparse.Namespace) -> None:
     """Refuse what Python could not decode from the command line and carries as lone surrogates."""
-    for option in ("target", "drafter", "prompt", "prompt_file", "system", "stop"):
+    for option in ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop"):
         value = getattr(given, option)
         for text in value if isinstance(value, list) else [value or ""]:
             if not is_encodable(text):
@@ -141,7 +151,7 @@ def _check_text(given: argparse.Namespace) -> None:
 
 def _check_load(given: argparse.Namespace) -> None:
     if given.target == "":
-        raise BadOption("The target must be the path of a GGUF file.")
+        raise BadOption("The target must be the path of a GGUF file, or a name.")
     if given.context and not _MIN_CONTEXT <= given.context <= _MAX_CONTEXT:
         raise BadOption(
             f"The context must be between {_MIN_CONTEXT} and {_MAX_CONTEXT} tokens, or 0 for the model's own."
@@ -189,11 +199,15 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     models = parser.add_argument_group("models")
-    models.add_argument(
-        "--target", metavar="FILE", help="the model, a GGUF file (default: the starter model)"
+    what = models.add_mutually_exclusive_group()
+    what.add_argument("--target", metavar="FILE|NAME", help="the model (default: the starter model)")
+    what.add_argument(
+        "--bundle", metavar="NAME", help="a model with its drafter, see `slipstream models list`"
     )
     models.add_argument(
-        "--drafter", metavar="FILE|ngram|none", default="ngram", help="what proposes tokens (default: ngram)"
+        "--drafter",
+        metavar="FILE|NAME|ngram|none",
+        help="what proposes tokens (default: the bundle's, or ngram)",
     )
     models.add_argument(
         "--context",
@@ -229,7 +243,6 @@ def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
     defaults = SamplingSettings()
     group = parser.add_argument_group("generation")
     for flag, kind, default, text in (
-        ("--draft", int, DEFAULT_DRAFT_LENGTH, "tokens drafted per round, 0 to 16"),
         ("--max-tokens", int, DEFAULT_CLI_MAX_TOKENS, "most tokens of the answer"),
         ("--temperature", float, defaults.temperature, "0 always takes the most likely token"),
         ("--top-k", int, defaults.top_k, "only the K most likely tokens, 0 for all"),
@@ -244,6 +257,12 @@ def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
             default=default,
             help=f"{text} (default: {default})",
         )
+    group.add_argument(
+        "--draft",
+        type=int,
+        metavar="N",
+        help=f"tokens drafted per round, 0 to 16 (default: the bundle's, or {DEFAULT_DRAFT_LENGTH})",
+    )
     group.add_argument(
         "--seed", type=int, metavar="S", help="the same seed gives the same answer (default: a new one)"
     )

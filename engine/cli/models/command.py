@@ -6,6 +6,7 @@ import argparse
 
 from engine.cli.models.download import add_download
 from engine.cli.models.list import add_list
+from engine.cli.models.recommend import add_recommend
 from engine.cli.models.remove import add_remove
 from engine.cli.models.search import add_search
 from engine.cli.models.show import add_show
@@ -14,6 +15,7 @@ from engine.cli.models.verify import add_verify
 
 VERBS: tuple[AddVerb, ...] = (
     add_list,
+    add_recommend,
     add_search,
     add_show,
     add_download,

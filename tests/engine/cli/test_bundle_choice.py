@@ -1,0 +1,101 @@
+"""Models by name in `compare` and `generate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli.arguments import RunOptions, parse_arguments
+from engine.cli.bundle_choice import choose_bundle
+from engine.errors import NoSuchModel
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.shelf import InstalledModel, Place
+from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
+from tests.engine.cli.slipstream import LLAMA, assert_plain_failure, slipstream
+
+DRAFT = DrafterChoice(DrafterKind.MODEL, "/d.gguf")
+PAIR = InstalledModel("pair", Bundle("The pair", "/t.gguf", DRAFT), Place.DOWNLOADED, 1, draft_length=6)
+HEAD = InstalledModel(
+    "head", Bundle("A head", "/h.gguf", DrafterChoice(DrafterKind.MTP)), Place.FOLDER, 1, draft_length=7
+)
+
+
+def options(*typed: str) -> RunOptions:
+    run = parse_arguments(["compare", "--prompt", "a", *typed]).run
+    assert run is not None
+    return run
+
+
+def choose(*typed: str) -> tuple[Bundle, RunOptions]:
+    return choose_bundle(options(*typed), lambda: (PAIR, HEAD))
+
+
+def test_a_bundle_brings_its_drafter_and_its_draft_length() -> None:
+    bundle, settled = choose("--bundle", "pair")
+    assert bundle == PAIR.bundle
+    assert settled.drafter == DRAFT
+    assert settled.generation.draft_length == 6
+
+
+def test_what_is_typed_counts_more_than_what_the_bundle_recommends() -> None:
+    bundle, settled = choose("--bundle", "pair", "--drafter", "none", "--draft", "2")
+    assert (bundle.drafter, settled.drafter) == (NO_DRAFTER, NO_DRAFTER)
+    assert settled.generation.draft_length == 2
+    assert choose("--bundle", "pair", "--draft", "2")[1].generation.draft_length == 2
+
+
+def test_a_drafter_that_cannot_be_used_yet_is_told_and_stood_in_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bundle, settled = choose("--bundle", "head")
+    assert (bundle.drafter, settled.drafter) == (NGRAM_DRAFTER, NGRAM_DRAFTER)
+    assert settled.generation.draft_length == DEFAULT_DRAFT_LENGTH
+    assert "n-gram takes its place" in capsys.readouterr().err
+
+
+def test_target_and_drafter_may_be_names_too() -> None:
+    bundle, settled = choose("--target", "pair", "--drafter", "head")
+    assert (bundle.target, settled.drafter) == ("/t.gguf", DrafterChoice(DrafterKind.MODEL, "/h.gguf"))
+    assert bundle.drafter == settled.drafter
+
+
+def test_a_file_is_a_file_without_looking_for_models(tmp_path: Path) -> None:
+    def unasked() -> tuple[InstalledModel, ...]:
+        raise AssertionError("nobody has to look for models")
+
+    (tmp_path / "pair").touch()
+    for path in (LLAMA, str(tmp_path / "pair")):
+        bundle, _ = choose_bundle(options("--target", path), unasked)
+        assert (bundle.name, bundle.target) == (Path(path).stem, path)
+
+
+def test_what_looks_like_a_path_is_left_to_the_checks_of_files(tmp_path: Path) -> None:
+    for path in ("gone.gguf", str(tmp_path / "gone")):
+        assert choose("--target", path)[0].target == path
+    for typed in (("--target", "gone"), ("--bundle", "gone.gguf"), ("--drafter", "gone")):
+        with pytest.raises(NoSuchModel):
+            choose(*typed)
+
+
+def test_a_bundle_and_a_target_at_once_are_wrong_usage() -> None:
+    with pytest.raises(SystemExit):
+        options("--bundle", "a", "--target", "b")
+
+
+def test_a_model_of_the_persons_is_compared_by_its_name(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "Tiny-1M.gguf").write_bytes(Path(LLAMA).read_bytes())
+    places = {
+        name: str(tmp_path) for name in ("HOME", "USERPROFILE", "SLIPSTREAM_DATA_DIR", "SLIPSTREAM_CACHE_DIR")
+    }
+    places["SLIPSTREAM_MODELS_DIR"] = str(models)
+    run = ("--prompt", "def a", "--threads", "1", "--context", "256", "--max-tokens", "8")
+    outcome = slipstream("compare", "--bundle", "tiny", *run, "--json", environment=places)
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["target"] == str(models / "Tiny-1M.gguf")
+    refused = slipstream("compare", "--bundle", "tini-1m", *run, environment=places)
+    assert_plain_failure(refused, 1)
+    assert "Did you mean “Tiny-1M”?" in refused.err
