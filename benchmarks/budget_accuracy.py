@@ -24,7 +24,6 @@ import psutil
 from benchmarks.report import machine_line, table
 from engine.budget.budget import KvType, Segment
 from engine.budget.measures import Way
-from engine.budget.reckoning import predicted_bytes
 from engine.llama.breakdown import HOST
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
@@ -79,7 +78,7 @@ def examine(path: Path, n_ctx: int, kv_type: KvType) -> Line:
         str(kv_type),
         new_file_s,
         further_context_s,
-        predicted_bytes(said, race=False)[HOST],
+        sum(said[HOST].values()),
         said[HOST][Segment.KV],
         grown_bytes,
     )

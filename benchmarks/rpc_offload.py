@@ -103,7 +103,8 @@ def split_rows(
         loaded = client.load(bundle, settings)
         texts.append(client.generate(PROMPT, GREEDY, speculative=True).text)
         for use in said.devices:
-            predicted = use.total_bytes - use.segments.get(Segment.RESERVE, 0)
+            beside = (Segment.RESERVE, Segment.VOCABULARY)
+            predicted = use.total_bytes - sum(use.segments.get(segment, 0) for segment in beside)
             allocated = loaded.memory_bytes.get(use.device, 0)
             rows.append(
                 (
