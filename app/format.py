@@ -71,7 +71,7 @@ def time_left(seconds: float | None) -> str:
     """Return what is left of a wait, as coarse as it is long: "12 s left", "3 min left", "2 h 10 min left"."""
     if seconds is None:
         return ""
-    if seconds < 60:
+    if round(seconds) < 60:
         return f"{max(1, round(seconds))} s left"
     minutes = round(seconds / 60)
     return f"{minutes} min left" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min left"

@@ -56,6 +56,12 @@ class Library(QObject):
             self._take((*self._bundles, known))
         return known
 
+    def forget(self, path: str) -> None:
+        """Take a file that was opened by hand off the list again: it turned out to be no use."""
+        if path in self._opened:
+            self._opened = tuple(other for other in self._opened if other != path)
+            self._take(tuple(bundle for bundle in self._bundles if bundle.target != path))
+
     def _look(self, opened: tuple[str, ...]) -> None:
         try:
             found = self._list(opened)

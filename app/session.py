@@ -103,7 +103,8 @@ class EngineSession(QObject):
     @property
     def is_choice_loaded(self) -> bool:
         is_loaded = self._state.phase is ModelPhase.LOADED and self._same_files(self._state.bundle)
-        return is_loaded and self._state.settings.n_ctx == self._n_ctx
+        settings = self._state.settings
+        return is_loaded and (settings.n_ctx, settings.kv_type) == (self._n_ctx, self._kv_type)
 
     def choose(self, bundle: Bundle) -> None:
         """Choose `bundle` for the next run."""
@@ -127,7 +128,7 @@ class EngineSession(QObject):
         """Load the chosen bundle in place of what is loaded; `state_changed` tells how it goes."""
         if self._choice is None:
             return
-        settings = LoadSettings(n_ctx=self._n_ctx, check_memory=check_memory)
+        settings = LoadSettings(n_ctx=self._n_ctx, check_memory=check_memory, kv_type=self._kv_type)
         anyway = msgspec.structs.replace(settings, check_memory=False)
         if self.can_cancel:
             if self._same_files(self._state.bundle) and self._state.settings in (settings, anyway):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSize
 from PySide6.QtGui import (
-    QAction,
-    QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
@@ -17,15 +15,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QApplication,
-    QButtonGroup,
     QHBoxLayout,
     QMainWindow,
-    QMenu,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
+from app.drops import dropped_folders, dropped_models
 from app.format import share
 from app.icons import app_icon
 from app.library import Library
@@ -39,22 +36,18 @@ from app.session import EngineSession, ModelPhase, ModelState
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.trouble import Trouble
-from app.widgets.models.download_ring import DownloadRing, DownloadTray
+from app.widgets.models.download_ring import DownloadTray
 from app.widgets.models.downloads_panel import DownloadsPanel
 from app.widgets.notice import Notice, Remedy
-from app.widgets.parts import IconButton
+from app.widgets.rail import Rail
 from app.widgets.shortcut_list import show_shortcuts
 from app.widgets.silence_notice import SilenceNotice
 from app.widgets.status_bar import StatusBar
 
-RAIL_PX = 56
 LEAST_SIZE = QSize(640, 480)
 FIRST_SIZE = QSize(1280, 800)
 PAGES = ("chat", "compare", "models")
-_TABS = (("message-square", "Chat"), ("columns-2", "Compare"), ("package", "Models"))
 _FRAME_SIZE = QSize(8, 40)
-_THEME_WORDS = {ThemeChoice.SYSTEM: "As the system", ThemeChoice.LIGHT: "Light", ThemeChoice.DARK: "Dark"}
-_THEME_ICONS = {ThemeChoice.SYSTEM: "monitor", ThemeChoice.LIGHT: "sun", ThemeChoice.DARK: "moon"}
 
 
 class Window(QMainWindow):
@@ -81,7 +74,7 @@ class Window(QMainWindow):
         self.compare = ComparePage(session, library, keeper, ready_prompts())
         self.chat = ChatPage(session, library, keeper)
         self.models = ModelsPage(models, session)
-        self.ring = DownloadRing(models)
+        self.rail = Rail(models)
         self.tray = DownloadTray(models)
         self.downloads = DownloadsPanel(models, self)
         self.pages = QStackedWidget()
@@ -117,7 +110,7 @@ class Window(QMainWindow):
         top.addWidget(self.pages, 1)
         middle = QHBoxLayout()
         middle.setSpacing(0)
-        middle.addWidget(self._rail())
+        middle.addWidget(self.rail)
         middle.addLayout(top, 1)
         body = QWidget()
         column = QVBoxLayout(body)
@@ -129,32 +122,10 @@ class Window(QMainWindow):
         self._fit_notice_room()
         return body
 
-    def _rail(self) -> QWidget:
-        rail = QWidget()
-        rail.setProperty("role", "rail")
-        rail.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        rail.setFixedWidth(RAIL_PX)
-        column = QVBoxLayout(rail)
-        column.setContentsMargins(8, 12, 8, 8)
-        column.setSpacing(4)
-        self._tabs = QButtonGroup(rail)
-        for index, (icon_name, name) in enumerate(_TABS):
-            tab = IconButton(icon_name, name, size_px=40, shortcut=_keys(f"Ctrl+{index + 1}"))
-            tab.setCheckable(True)
-            self._tabs.addButton(tab, index)
-            column.addWidget(tab)
-        column.addStretch()
-        self._look = IconButton("monitor", "Appearance", size_px=40)
-        self._look.clicked.connect(self._open_theme_menu)
-        keys = IconButton("circle-question-mark", "Keyboard shortcuts", size_px=40, shortcut="?")
-        keys.clicked.connect(self.show_shortcuts)
-        column.addWidget(self.ring)
-        column.addWidget(self._look)
-        column.addWidget(keys)
-        return rail
-
     def _connect(self) -> None:
-        self._tabs.idClicked.connect(self.show_page)
+        self.rail.page_asked.connect(self.show_page)
+        self.rail.theme_chosen.connect(self.choose_theme)
+        self.rail.keys_asked.connect(self.show_shortcuts)
         self._session.state_changed.connect(self._on_model)
         self._session.choice_changed.connect(self._remember_choice)
         self._session.n_ctx_changed.connect(lambda n_ctx: self._keeper.change(n_ctx=n_ctx))
@@ -165,8 +136,8 @@ class Window(QMainWindow):
         self.compare.run.advanced.connect(lambda _: self._show_race())
         self.chat.answered.connect(self._show_answer)
         self.models.page_asked.connect(lambda name: self.show_page(PAGES.index(name)))
-        for opener in (self.ring, self.tray.open):
-            opener.clicked.connect(lambda: self.downloads.open_beside(self.ring))
+        for opener in (self.rail.ring, self.tray.open):
+            opener.clicked.connect(lambda: self.downloads.open_beside(self.rail.ring))
         self._models.downloads_changed.connect(lambda _: self._show_downloads())
         self.notice.installEventFilter(self)
         self.silence.installEventFilter(self)
@@ -196,7 +167,7 @@ class Window(QMainWindow):
             self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
             self.resize(self._room(self.size()))
         self.show_page(PAGES.index(settings.page) if settings.page in PAGES else 1)
-        self._show_theme()
+        self.rail.show_theme(self._theme.choice)
         self.status.show_model(self._session.state)
 
     def _room(self, size: QSize) -> QSize:
@@ -208,7 +179,7 @@ class Window(QMainWindow):
     def show_page(self, index: int) -> None:
         """Show page `index`, which counts PAGES."""
         self.pages.setCurrentIndex(index)
-        self._tabs.button(index).setChecked(True)
+        self.rail.show_page(index)
         self._keeper.change(page=PAGES[index])
         if index == 2:
             self.models.focus_first()
@@ -282,28 +253,10 @@ class Window(QMainWindow):
 
     # ------------------------------------------------------------------------------------------- theme
 
-    def _open_theme_menu(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        group = QActionGroup(menu)
-        for choice in ThemeChoice:
-            action = QAction(_THEME_WORDS[choice], menu)
-            action.setCheckable(True)
-            action.setChecked(choice is self._theme.choice)
-            action.triggered.connect(lambda _=False, choice=choice: self.choose_theme(choice))
-            group.addAction(action)
-            menu.addAction(action)
-        menu.popup(self._look.mapToGlobal(self._look.rect().topRight()))
-
     def choose_theme(self, choice: ThemeChoice) -> None:
         self._theme.choose(choice)
         self._keeper.change(theme=choice.value)
-        self._show_theme()
-
-    def _show_theme(self) -> None:
-        choice = self._theme.choice
-        self._look.set_icon_name(_THEME_ICONS[choice])
-        self._look.set_name(f"Appearance: {_THEME_WORDS[choice].lower()}")
+        self.rail.show_theme(self._theme.choice)
 
     # ------------------------------------------------------------------------------------------ events
 
@@ -318,14 +271,22 @@ class Window(QMainWindow):
         self._notice_room.setContentsMargins(*((24, 12, 24, 0) if shown else (0, 0, 0, 0)))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _model_files(event):
+        if dropped_models(event) or dropped_folders(event):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = _model_files(event)
+        """Take models and folders of models; what a file is, is looked at before it is chosen."""
+        paths, folders = dropped_models(event), dropped_folders(event)
+        if not (paths or folders):
+            return
+        event.acceptProposedAction()
+        for folder in folders:
+            self._models.add_folder(folder)
+        if folders:
+            self.show_page(2)
         if paths:
-            event.acceptProposedAction()
             self.compare.open_files(paths)
+            self.show_page(1)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
@@ -333,13 +294,3 @@ class Window(QMainWindow):
         self._keeper.flush()
         super().closeEvent(event)
         QApplication.quit()
-
-
-def _model_files(event: QDropEvent) -> list[str]:
-    """Return the local .gguf files that are being dropped."""
-    paths = (url.toLocalFile() for url in event.mimeData().urls())
-    return [path for path in paths if path.lower().endswith(".gguf")]
-
-
-def _keys(sequence: str) -> str:
-    return QKeySequence(sequence).toString(QKeySequence.SequenceFormat.NativeText)

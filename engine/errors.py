@@ -117,12 +117,8 @@ class FileInUse(SlipstreamError):
     """A file cannot be deleted while a program has it open."""
 
 
-class DownloadRefused(SlipstreamError):
-    """The Hub does not hand out this file: gated, private or not there."""
-
-
 class DownloadBroken(SlipstreamError):
-    """The file could not be fetched although it was tried again and again."""
+    """A download cannot go on for a reason that is not the Hub's."""
 
 
 class WorkerDied(SlipstreamError):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-import msgspec
-
 from app.format import file_size
 from app.models import words
 from app.models.subject import Subject
@@ -56,4 +54,6 @@ def _download_note(subject: Subject) -> str:
 
 def loadable(bundle: Bundle) -> Bundle:
     """Return `bundle` with n-gram in the place of a drafter that cannot run yet."""
-    return bundle if bundle.drafter.can_run else msgspec.structs.replace(bundle, drafter=NGRAM_DRAFTER)
+    if bundle.drafter.can_run:
+        return bundle
+    return Bundle(bundle.name, bundle.target, NGRAM_DRAFTER)

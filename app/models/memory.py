@@ -8,6 +8,7 @@ from app.format import memory_size
 from app.models.words import SEGMENT_WORDS
 from engine.budget.budget import Budget, ContextBudget, DeviceUse, Segment
 from engine.models.description import Device
+from engine.worker.messages import Loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,19 @@ def table_of(at: ContextBudget) -> tuple[tuple[str, ...], ...]:
             rows.append((SEGMENT_WORDS[segment], *(_exact(n) for n in numbers)))
     rows.append(("Together", *(_exact(use.total_bytes) for use in at.devices)))
     return tuple(rows)
+
+
+def measured_words(loaded: Loaded) -> str:
+    """Return what loading really took on each device, beside what was expected."""
+    lines = []
+    for device, n_bytes in loaded.memory_bytes.items():
+        expected = loaded.predicted_bytes.get(device, 0)
+        line = f"{memory_size(n_bytes)} on {device}"
+        if expected:
+            off = (n_bytes - expected) / expected
+            line += f"; {memory_size(expected)} were expected ({off * 100:+.1f} %)"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _exact(n_bytes: int) -> str:

@@ -117,6 +117,9 @@ class ChatPage(QWidget):
 
     def _connect(self) -> None:
         keeper = self._keeper
+        self.picker.refused.connect(
+            lambda trouble: self.notice.tell(trouble, Remedy("Choose another", self.picker.target.click))
+        )
         self.composer.send_asked.connect(self.send)
         self.composer.stop_asked.connect(self.stop)
         self.composer.text_changed.connect(lambda text: keeper.change(composer=text))

@@ -94,6 +94,7 @@ class ComparePage(QScrollArea):
         self.options.changed.connect(lambda run: self._keeper.change(run=run))
         self.speculative.colours_toggled.connect(lambda on: self._keeper.change(colour_tokens=on))
         self.verdict.copy_asked.connect(self.copy_result)
+        self.picker.refused.connect(self._on_refused)
         self.run.phase_changed.connect(self._on_phase)
         self.run.prompt_read.connect(self._on_prompt_read)
         self.run.advanced.connect(self._on_advanced)
@@ -115,9 +116,10 @@ class ComparePage(QScrollArea):
 
     def open_files(self, paths: list[str]) -> None:
         """Take files dropped on the window: the first becomes the model, a second one its drafter."""
-        self.picker.open_target(paths[0])
         if len(paths) > 1:
-            self.picker.open_drafter(paths[1])
+            self.picker.open_pair(paths[0], paths[1])
+        else:
+            self.picker.open_target(paths[0])
 
     def copy_result(self, form: str) -> None:
         """Put the result into the clipboard as "markdown" or "json"."""
@@ -190,6 +192,9 @@ class ComparePage(QScrollArea):
                 pane.show_difference(race.difference.index, race.difference.logit_gap)
         self.verdict.show_verdict(race.verdict(), race.detail())
         announce(self, self.verdict.accessibleName())
+
+    def _on_refused(self, trouble: Trouble) -> None:
+        self.notice.tell(trouble, Remedy("Choose another", self.picker.target.click))
 
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_worker_lost:

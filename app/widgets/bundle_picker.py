@@ -14,26 +14,31 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 
 from app import words
+from app.file_check import FileCheck
 from app.library import Library
+from app.models.words import CANNOT_RUN_YET
+from app.models.words import drafter_words as kind_words
 from app.session import EngineSession
+from app.trouble import Trouble
 from app.widgets.context_picker import ContextPicker
 from app.widgets.parts import PickButton
 from app.widgets.run_options import field
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.model_file import ModelRole
 
 _FILTER = "Models (*.gguf);;All files (*)"
-NGRAM_WORDS = "Words seen before (n-gram)"
-NONE_WORDS = "Nobody"
 
 
 class BundlePicker(QWidget):
     """Shows and changes the session's choice.
 
     Signals:
-        file_opened(str): a file was opened by hand.
+        file_opened(str): a file was opened by hand, or taken off the list of those.
+        refused(Trouble): a file that was opened cannot be used.
     """
 
     file_opened = Signal(str)
+    refused = Signal(object)
 
     def __init__(self, session: EngineSession, library: Library, *, with_drafter: bool = True) -> None:
         super().__init__()
@@ -54,6 +59,9 @@ class BundlePicker(QWidget):
         if with_drafter:
             row.addLayout(field("Who guesses ahead", self.drafter, words.DRAFTING), 1)
         row.addWidget(self._context_field)
+        self._check = FileCheck(self)
+        self._check.passed.connect(self._take)
+        self._check.refused.connect(self._refuse)
         session.choice_changed.connect(self._show)
         library.changed.connect(lambda _: self._show(session.choice))
         self._show(session.choice)
@@ -63,18 +71,34 @@ class BundlePicker(QWidget):
         self._context_field.setVisible(shown)
 
     def open_target(self, path: str) -> None:
-        """Choose the file `path` as the model."""
-        self._session.choose(self._library.remember(path))
-        self.file_opened.emit(path)
+        """Choose the file `path` as the model, once it was looked at."""
+        self._check.check((path, ModelRole.TARGET))
 
     def open_drafter(self, path: str) -> None:
-        """Choose the file `path` as the drafter of the chosen model."""
-        self._choose_drafter(DrafterChoice(DrafterKind.MODEL, path))
+        """Choose the file `path` as the drafter of the chosen model, once it was looked at."""
+        self._check.check((path, ModelRole.DRAFT_MODEL))
+
+    def open_pair(self, target: str, drafter: str) -> None:
+        """Choose both, the model first."""
+        self._check.check((target, ModelRole.TARGET), (drafter, ModelRole.DRAFT_MODEL))
+
+    def _take(self, path: str, role: ModelRole) -> None:
+        bundle = self._library.remember(path)
+        if role is ModelRole.TARGET:
+            self._session.choose(bundle)
+        else:
+            self._choose_drafter(DrafterChoice(DrafterKind.MODEL, path))
+        self.file_opened.emit(path)
+
+    def _refuse(self, path: str, trouble: Trouble) -> None:
+        self._library.forget(path)
+        self.file_opened.emit(path)
+        self.refused.emit(trouble)
 
     def _show(self, bundle: Bundle | None) -> None:
         if bundle is None:
             self.target.set_chosen("Choose a model…", words.MODEL)
-            self.drafter.set_chosen(NGRAM_WORDS, words.DRAFTING)
+            self.drafter.set_chosen(kind_words(DrafterKind.NGRAM), words.DRAFTING)
             self.drafter.setEnabled(False)
             return
         self.drafter.setEnabled(True)
@@ -99,15 +123,26 @@ class BundlePicker(QWidget):
         for choice in (NGRAM_DRAFTER, NO_DRAFTER):
             self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
         menu.addSeparator()
+        self._add_own_drafter(menu, chosen)
         for path in self._draft_models(chosen):
             choice = DrafterChoice(DrafterKind.MODEL, path)
             self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
         menu.addAction("Open a small model…", lambda: self._ask("Open a drafter", self.open_drafter))
 
+    def _add_own_drafter(self, menu: QMenu, chosen: Bundle) -> None:
+        """Show the drafter that came with the model, greyed with the reason where it cannot run yet."""
+        known = next((bundle for bundle in self._library.bundles if bundle.target == chosen.target), chosen)
+        for choice in dict.fromkeys((known.drafter, chosen.drafter)):
+            if not choice.can_run:
+                action = menu.addAction(f"{drafter_words(choice)} – cannot answer yet")
+                action.setToolTip(CANNOT_RUN_YET)
+                action.setEnabled(False)
+
     def _draft_models(self, chosen: Bundle) -> tuple[str, ...]:
         """Return the files that might guess for `chosen`: all others; a pair is checked when it loads."""
         paths = [bundle.target for bundle in self._library.bundles]
-        paths += [bundle.drafter.path for bundle in (*self._library.bundles, chosen) if bundle.drafter.path]
+        bundles = (*self._library.bundles, chosen)
+        paths += [one.drafter.path for one in bundles if one.drafter.kind is DrafterKind.MODEL]
         return tuple(dict.fromkeys(path for path in paths if path != chosen.target))
 
     def _choose_drafter(self, choice: DrafterChoice) -> None:
@@ -136,4 +171,4 @@ def drafter_words(choice: DrafterChoice) -> str:
     """Return what lists show for a drafter."""
     if choice.kind is DrafterKind.MODEL:
         return Path(choice.path).stem
-    return NGRAM_WORDS if choice.kind is DrafterKind.NGRAM else NONE_WORDS
+    return kind_words(choice.kind)

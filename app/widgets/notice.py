@@ -34,7 +34,8 @@ class Notice(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "notice")
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        # Not Maximum: in a narrow column words take more lines than the size hint knows of.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self._remedies: list[TintedButton] = []
         self._mark = QLabel()
         self._sentence = label(font=fonts.strong(), wraps=True)

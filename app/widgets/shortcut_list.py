@@ -15,6 +15,7 @@ _SHORTCUTS = (
     ("Esc", "Stop"),
     ("Ctrl+1", "Chat"),
     ("Ctrl+2", "Compare"),
+    ("Ctrl+3", "Models"),
     ("Ctrl+N", "New chat"),
     ("Ctrl+R", "Answer again"),
     ("Ctrl+Shift+C", "Copy the last answer"),

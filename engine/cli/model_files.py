@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
-from typing import Final
+from pathlib import Path
 
+from engine.cli.model_argument import find_header, parse_remote
 from engine.cli.models.show import find_entry
 from engine.errors import FileGone
-from engine.folders import cache_folder
-from engine.hub.remote_header import fetch_header
+from engine.folders import headers_folder
+from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
-from engine.models.remote import RemoteBundle, RemoteFile
-
-HEADERS_FOLDER: Final = "headers"
+from engine.models.remote import RemoteBundle
 
 
 def find_bundle(name: str, drafter: str) -> Bundle:
@@ -34,11 +32,7 @@ def find_bundle(name: str, drafter: str) -> Bundle:
 
 def fetch_bundle(remote: RemoteBundle) -> Bundle:
     """Return `remote` with header-only files in place of its own; raises what fetching headers raises."""
-    target = _fetch(remote.target[0], remote.target)
-    drafter = DrafterChoice(remote.drafter_kind)
-    if remote.drafter:
-        drafter = DrafterChoice(remote.drafter_kind, str(_fetch(remote.drafter[0], remote.drafter)))
-    return Bundle(remote.name, str(target), drafter)
+    return fetch_bundle_headers(remote, headers_folder(), token=read_token())
 
 
 def _drafter(text: str) -> DrafterChoice:
@@ -50,17 +44,9 @@ def _drafter(text: str) -> DrafterChoice:
 
 
 def _find_file(name: str) -> Path:
-    path = Path(name)
-    parts = PurePosixPath(name).parts
-    if path.exists() or len(parts) < 3 or path.is_absolute() or not name.lower().endswith(".gguf"):
-        if not path.is_file():
-            raise FileGone(
-                f"There is no file, bundle or repository file “{name}”.",
-                remedy="Name a GGUF file, a bundle of `slipstream models recommend`, or owner/name/file.gguf.",
-            )
-        return path
-    return _fetch(RemoteFile("/".join(parts[:2]), "/".join(parts[2:])), ())
-
-
-def _fetch(file: RemoteFile, parts: tuple[RemoteFile, ...]) -> Path:
-    return fetch_header(file, cache_folder() / HEADERS_FOLDER, token=read_token(), parts=parts)
+    if parse_remote(name) is None and not Path(name).is_file():
+        raise FileGone(
+            f"There is no file, bundle or repository file “{name}”.",
+            remedy="Name a GGUF file, a bundle of `slipstream models recommend`, or owner/name/file.gguf.",
+        )
+    return find_header(name)

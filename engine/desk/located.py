@@ -7,10 +7,8 @@ from pathlib import Path
 from engine.budget.budget import BudgetQuestion
 from engine.desk.jobs import CancelToken
 from engine.errors import BadOption
-from engine.hub.remote_header import fetch_header
+from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
-from engine.models.bundle import DrafterChoice
-from engine.models.remote import RemoteBundle, RemoteFile
 from engine.models_service import BudgetRequest
 
 
@@ -19,17 +17,23 @@ def question_of(
 ) -> BudgetQuestion:
     """Return `request` with files that llama.cpp can be asked about; headers go into `folder`.
 
-    Raises what fetch_header raises, and BadOption for a request without a bundle.
+    Raises what fetch_bundle_headers raises, and BadOption for a request without a bundle.
     """
     if request.remote is not None:
-        target, drafter = _headers(request.remote, folder, endpoint, token)
+        bundle = fetch_bundle_headers(
+            request.remote,
+            folder,
+            token=read_token(),
+            endpoint=endpoint,
+            is_cancelled=lambda: token.is_set,
+        )
     elif request.bundle is not None:
-        target, drafter = request.bundle.target, request.bundle.drafter
+        bundle = request.bundle
     else:
         raise BadOption("There is no model to ask about.")
     return BudgetQuestion(
-        target,
-        drafter,
+        bundle.target,
+        bundle.drafter,
         request.contexts,
         request.kv_types,
         request.n_gpu_layers,
@@ -37,21 +41,3 @@ def question_of(
         request.race,
         held,
     )
-
-
-def _headers(
-    bundle: RemoteBundle, folder: Path, endpoint: str, token: CancelToken
-) -> tuple[str, DrafterChoice]:
-    def fetch(files: tuple[RemoteFile, ...]) -> str:
-        path = fetch_header(
-            files[0],
-            folder,
-            token=read_token(),
-            endpoint=endpoint,
-            is_cancelled=lambda: token.is_set,
-            parts=files,
-        )
-        return str(path)
-
-    target = fetch(bundle.target)
-    return target, DrafterChoice(bundle.drafter_kind, fetch(bundle.drafter) if bundle.drafter else "")

@@ -11,15 +11,23 @@ from pathlib import Path
 
 import msgspec
 
+from engine.download.abandon import run_or_abandon
 from engine.download.jobs import Job, done_bytes, forget_job, write_job
-from engine.download.line import Hub, Stopped, Switch
+from engine.download.line import Hub
 from engine.download.meters import FileMeter, SpeedMeter, joint_state
 from engine.download.names import check_bundle
 from engine.download.partial import NO_ROOM, disk_full
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.remove import delete_unused
-from engine.download.store import is_stored, known_file, read_manifests, write_manifest
+from engine.download.store import (
+    is_stored,
+    known_file,
+    read_manifest,
+    read_manifests,
+    write_manifest,
+)
 from engine.download.streams import each_over_streams
+from engine.download.switch import Stopped, Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import DiskFull, DownloadBroken, SlipstreamError
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -205,12 +213,22 @@ class BundleDownload:
         self.around.check_room()
         self._set(DownloadState.RUNNING)
         each_over_streams(self._fetch, todo, self.around.slots, self.around.n_streams, self.switch)
-        self.bundle = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
-        write_manifest(self.around.folder, self.bundle)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Say that the bundle is whole, and delete what an older version of it leaves behind."""
+        folder = self.around.folder
+        before = read_manifest(folder, self.bundle.id)
+        with self.lock:
+            self.bundle = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
+        write_manifest(folder, self.bundle)
+        if before is not None:
+            with suppress(SlipstreamError, OSError):
+                delete_unused(folder, before.files)
 
     def _pin(self) -> None:
         """Let the Hub say what is there now, and keep the answer: a resumed download is of the same commit."""
-        resolved = self.around.resolve(self.bundle)
+        resolved = run_or_abandon(lambda: self.around.resolve(self.bundle), self.switch)
         check_bundle(resolved)
         files = tuple(
             file if file.size_bytes and file.is_at_commit else self._transfer(file).locate()

@@ -9,7 +9,7 @@ from typing import Protocol
 import httpx2
 import msgspec
 
-from engine.download.line import MAX_REDIRECTS, Line, Switch, is_same_origin, redirect_target
+from engine.download.line import MAX_REDIRECTS, Line, is_same_origin, redirect_target
 from engine.download.located import Located, locate
 from engine.download.partial import (
     AppendedFile,
@@ -20,7 +20,8 @@ from engine.download.partial import (
     feed_file,
 )
 from engine.download.progress import DownloadState
-from engine.download.refusals import Busy, check_status
+from engine.download.refusals import check_answer
+from engine.download.switch import Switch
 
 MAX_REQUEST_BYTES = 4 << 30
 """Asked for at once: the Hub's storage refuses answers beyond 50 GB, and its signed addresses run out."""
@@ -83,7 +84,7 @@ class Filling:
     def receive(self, line: Line) -> None:
         """Append what one connection brings, up to the file's size.
 
-        Raise OtherVersion, Stopped, Busy, DownloadRefused, ChangedOnHub, DiskFull or httpx2.TransportError.
+        Raise OtherVersion, DiskFull, and what `locate` raises.
         """
         # The address that was told at the start serves once; later ones may find it run out.
         url, self._fresh_url = self._fresh_url or locate(line, self.located.file).url, ""
@@ -111,10 +112,8 @@ class Filling:
     def _check(self, line: Line, url: str, response: httpx2.Response) -> None:
         """Let only an answer through that continues what is here."""
         status, headers = response.status_code, response.headers
-        if not is_same_origin(url, line.hub.endpoint) and status in (400, 401, 403, 404):
-            # A signed address that ran out; the next try gets a fresh one.
-            raise Busy(status, None)
-        check_status(status, headers, self.located.file, line.hub.endpoint)
+        is_hub = is_same_origin(url, line.hub.endpoint)
+        check_answer(response, self.located.file, line.hub.endpoint, from_hub=is_hub)
         etag = headers.get("ETag", "")
         known = self.record.storage_etag
         if known and etag and etag != known:

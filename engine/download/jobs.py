@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
-import filelock
 import msgspec
 
 from engine.download.names import check_bundle, long_path
-from engine.download.partial import partial_of
+from engine.download.partial import all_partials, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import WORK_FOLDER, file_path, read_json, write_atomically
+from engine.download.store import (
+    FRESH_SUFFIX,
+    MANIFESTS_FOLDER,
+    WORK_FOLDER,
+    file_path,
+    read_json,
+    write_atomically,
+)
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle, RemoteFile
+
+HALF_WRITTEN_S = 60.0
+"""Another Slipstream may be writing now; it takes milliseconds."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -39,11 +50,7 @@ def forget_job(folder: Path, bundle_id: str) -> None:
 
 def read_jobs(folder: Path) -> tuple[Job, ...]:
     """Return every job that can be read, in order of id."""
-    try:
-        paths = sorted((folder / WORK_FOLDER / "jobs").glob("*.json"))
-    except OSError:
-        return ()
-    jobs = (read_json(path, Job) for path in paths)
+    jobs = (read_json(path, Job) for path in _job_paths(folder))
     return tuple(job for job in jobs if job is not None and _is_safe(job))
 
 
@@ -56,25 +63,32 @@ def done_bytes(folder: Path, file: RemoteFile) -> int:
 
 
 def sweep(folder: Path) -> int:
-    """Delete what no job speaks for and no process holds; return the bytes that this freed."""
-    spoken_for = {
-        partial_of(folder, file).path.stem for job in read_jobs(folder) for file in job.bundle.files
-    }
-    freed_bytes = 0
-    parts = folder / WORK_FOLDER / "parts"
-    stems = {path.stem for path in parts.glob("*.*")} if parts.is_dir() else set()
-    for stem in stems - spoken_for:
-        paths = [parts / (stem + suffix) for suffix in (".part", ".json", ".lock")]
-        lock = filelock.FileLock(paths[2])
-        try:
-            with lock.acquire(timeout=0):
-                freed_bytes += paths[0].stat().st_size if paths[0].exists() else 0
-                for path in paths[:2]:
-                    path.unlink(missing_ok=True)
-            paths[2].unlink(missing_ok=True)
-        except (filelock.Timeout, OSError):
-            continue
-    return freed_bytes
+    """Delete partials that no job speaks for and no process holds; return the bytes that this freed.
+
+    Nothing is deleted while a job cannot be read: its partials would count as nobody's.
+    """
+    _delete_halves(folder)
+    jobs = read_jobs(folder)
+    if len(jobs) < len(_job_paths(folder)):
+        return 0
+    wanted = {partial_of(folder, file) for job in jobs for file in job.bundle.files}
+    return sum(partial.discard_if_free() for partial in all_partials(folder) if partial not in wanted)
+
+
+def _delete_halves(folder: Path) -> None:
+    """Delete small files that a kill has left half written."""
+    for place in (folder / WORK_FOLDER, folder / MANIFESTS_FOLDER):
+        for path in place.rglob(f".*{FRESH_SUFFIX}") if place.is_dir() else ():
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > HALF_WRITTEN_S:
+                    path.unlink()
+
+
+def _job_paths(folder: Path) -> list[Path]:
+    try:
+        return sorted((folder / WORK_FOLDER / "jobs").glob("[!.]*.json"))
+    except OSError:
+        return []
 
 
 def _is_safe(job: Job) -> bool:

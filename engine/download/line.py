@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -16,51 +15,14 @@ from urllib.parse import quote, urljoin, urlsplit
 import httpx2
 from huggingface_hub import constants, get_token
 
+from engine.download.abandon import run_or_abandon
+from engine.download.switch import Switch
+from engine.hub.failures import told_to_be_offline
 from engine.models.remote import RemoteFile
+from engine.version import slipstream_version
 
 MAX_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
-
-
-class Stopped(Exception):
-    """The person, or the end of the program, stopped a download; it is no failure."""
-
-
-@dataclass
-class Switch:
-    """Stops what waits, reads and sleeps on other threads, at once."""
-
-    _event: threading.Event = field(default_factory=threading.Event)
-    _sockets: list[socket.socket] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def is_off(self) -> bool:
-        return self._event.is_set()
-
-    def turn_off(self) -> None:
-        with self._lock:
-            self._event.set()
-            for each in self._sockets:
-                _shut(each)
-
-    def check(self) -> None:
-        """Raise Stopped if it is off."""
-        if self.is_off:
-            raise Stopped
-
-    def sleep(self, delay_s: float) -> None:
-        """Raise Stopped as soon as it is turned off."""
-        if self._event.wait(delay_s):
-            raise Stopped
-
-    def watch(self, opened: socket.socket) -> None:
-        """Shut `opened` when it is turned off."""
-        with self._lock:
-            self._sockets = [each for each in self._sockets if each.fileno() >= 0]
-            self._sockets.append(opened)
-            if self._event.is_set():
-                _shut(opened)
 
 
 @dataclass(frozen=True)
@@ -75,13 +37,17 @@ class Hub:
         """Made once: reading the certificates takes longer than fetching a small file."""
         return httpx2.create_ssl_context()
 
+    @cached_property
+    def user_agent(self) -> str:
+        return f"slipstream/{slipstream_version()}"
+
     def address(self, file: RemoteFile) -> str:
         revision = quote(file.revision, safe="")
         return f"{self.endpoint.rstrip('/')}/{file.repo}/resolve/{revision}/{quote(file.path)}"
 
     def headers_for(self, url: str) -> dict[str, str]:
         """Return the token only for the Hub itself: what it redirects to is another's computer."""
-        headers = {"User-Agent": "slipstream", "Accept-Encoding": "identity"}
+        headers = {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
         if _origin(url) == _origin(self.endpoint) and (token := self.token()):
             headers["Authorization"] = f"Bearer {token}"
         return headers
@@ -101,11 +67,13 @@ class Line:
     def request(
         self, method: str, url: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[httpx2.Response]:
-        """Yield the answer before its body is read; the redirect is not followed.
+        """Yield the answer before its body is read; a redirect is not followed.
 
-        Raise Stopped, or httpx2.TransportError.
+        Raise Stopped, httpx2.TransportError, or Offline where HF_HUB_OFFLINE forbids it.
         """
         self.switch.check()
+        if constants.is_offline_mode():
+            raise told_to_be_offline()
         timeout = httpx2.Timeout(self.stall_s, connect=self.connect_s)
         request = self.client.build_request(
             method,
@@ -115,7 +83,12 @@ class Line:
             extensions={"trace": self._trace},
         )
         try:
-            response = self.client.send(request, stream=True, follow_redirects=False)
+            # Looking up a name and connecting cannot be cut by anybody.
+            response = run_or_abandon(
+                lambda: self.client.send(request, stream=True, follow_redirects=False),
+                self.switch,
+                httpx2.Response.close,
+            )
         except httpx2.TransportError:
             self.switch.check()
             raise
@@ -150,9 +123,3 @@ def is_same_origin(one: str, other: str) -> bool:
 def _origin(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
     return parts.scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0)
-
-
-def _shut(opened: socket.socket) -> None:
-    # The base class' shutdown: SSLSocket's own would pull the TLS layer from under the thread that reads.
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(opened, socket.SHUT_RDWR)

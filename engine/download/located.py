@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 
 from engine.download.line import MAX_REDIRECTS, Line, is_same_origin, redirect_target
-from engine.download.refusals import Busy, check_status
+from engine.download.refusals import check_answer
 from engine.errors import ChangedOnHub, DownloadBroken
 from engine.models.remote import RemoteFile
 
@@ -41,13 +41,14 @@ class Located:
 def locate(line: Line, file: RemoteFile) -> Located:
     """Ask the Hub where `file` is and check that it is still the one that was pinned, before any byte of it.
 
-    Raise Stopped, Busy, DownloadRefused, ChangedOnHub, DownloadBroken or httpx2.TransportError.
+    Raise Stopped, Busy, ChangedOnHub, DownloadBroken, httpx2.TransportError, or what the Hub's client raises.
     """
     url = line.hub.address(file)
     found: dict[str, str] = {}
     for _ in range(MAX_REDIRECTS):
         with line.request("HEAD", url) as response:
-            _check(line, file, url, response)
+            is_hub = is_same_origin(url, line.hub.endpoint)
+            check_answer(response, file, line.hub.endpoint, from_hub=is_hub)
             # What the Hub itself says comes first; storage behind the redirect has an ETag of another kind.
             for key, value in _told(response).items():
                 found.setdefault(key, value)
@@ -59,13 +60,6 @@ def locate(line: Line, file: RemoteFile) -> Located:
         if is_enough and not is_same_origin(url, line.hub.endpoint):
             break
     return _checked(file, found, url)
-
-
-def _check(line: Line, file: RemoteFile, url: str, response: httpx2.Response) -> None:
-    if not is_same_origin(url, line.hub.endpoint) and response.status_code in (401, 403, 404):
-        # A signed address that ran out; the next try gets a fresh one.
-        raise Busy(response.status_code, None)
-    check_status(response.status_code, response.headers, file, line.hub.endpoint)
 
 
 def _told(response: httpx2.Response) -> dict[str, str]:

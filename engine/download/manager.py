@@ -153,7 +153,7 @@ class Downloads:
 
     def _tell(self, on_progress: Callable[[DownloadProgress], None]) -> None:
         """Tell of changes as they come and of bytes four times a second, until `stop`."""
-        told: dict[str, tuple[int, float]] = {}
+        told: dict[str, DownloadProgress] = {}
         next_tick_s = time.monotonic() + TICK_S
         next_room_s = time.monotonic() + ROOM_CHECK_S
         while True:
@@ -161,6 +161,7 @@ class Downloads:
                 news = self._news.get(timeout=max(next_tick_s - time.monotonic(), 0.0))
                 if news is None:
                     return
+                told[news.id] = news
                 on_progress(news)
             if (now_s := time.monotonic()) >= next_tick_s:
                 next_tick_s = now_s + TICK_S
@@ -170,16 +171,16 @@ class Downloads:
                 self._pause_for_room()
 
     def _tick(
-        self, on_progress: Callable[[DownloadProgress], None], told: dict[str, tuple[int, float]]
+        self, on_progress: Callable[[DownloadProgress], None], told: dict[str, DownloadProgress]
     ) -> None:
         for download in self._all():
             if download.thread is None:
                 continue
             download.speed.sample(time.monotonic(), download.fetched_bytes)
-            progress = download.progress()
-            now = (progress.done_bytes, progress.bytes_per_s)
-            if told.get(progress.id) != now:
-                told[progress.id] = now
+            progress, last = download.progress(), told.get(download.bundle.id)
+            # A change of state is on its way through the queue, and is told in its turn.
+            if last is not None and last.state is progress.state and last != progress:
+                told[progress.id] = progress
                 on_progress(progress)
 
     def _pause_for_room(self) -> None:

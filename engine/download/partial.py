@@ -7,17 +7,17 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import filelock
 import msgspec
 
-from engine.download.line import Switch
 from engine.download.located import Located
 from engine.download.names import long_path
 from engine.download.store import WORK_FOLDER, read_json, write_atomically
+from engine.download.switch import Switch
 from engine.errors import DiskFull
 from engine.models.remote import RemoteFile
 
@@ -77,13 +77,37 @@ class Partial:
         self.record_path.unlink(missing_ok=True)
         return freed_bytes
 
+    def discard_if_free(self) -> int:
+        """Delete everything unless another process fetches it now; return how many bytes that freed."""
+        if not self.lock_path.parent.is_dir():
+            return 0
+        try:
+            with filelock.FileLock(self.lock_path).acquire(timeout=0):
+                freed_bytes = self.discard()
+        except filelock.Timeout:
+            return 0
+        # Windows does not delete a file that another process has just opened to wait for it.
+        with suppress(OSError):
+            self.lock_path.unlink(missing_ok=True)
+        return freed_bytes
+
 
 def partial_of(folder: Path, file: RemoteFile) -> Partial:
     """Return where the bytes of `file` gather. The name says nothing, so that nobody takes it for a model."""
     place = "\0".join((file.repo, file.revision, file.path))
-    stem = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    work = long_path(folder / WORK_FOLDER / "parts" / stem)
-    return Partial(*(work.with_name(stem + suffix) for suffix in (".part", ".json", ".lock")))
+    return _partial(folder, hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+
+
+def all_partials(folder: Path) -> tuple[Partial, ...]:
+    """Return everything that lies where partials gather."""
+    parts = folder / WORK_FOLDER / "parts"
+    stems = {path.stem for path in parts.glob("[!.]*")} if parts.is_dir() else set[str]()
+    return tuple(_partial(folder, stem) for stem in sorted(stems))
+
+
+def _partial(folder: Path, stem: str) -> Partial:
+    parts = folder / WORK_FOLDER / "parts"
+    return Partial(*(long_path(parts / (stem + suffix)) for suffix in (".part", ".json", ".lock")))
 
 
 @contextmanager
@@ -183,6 +207,13 @@ class AppendedFile:
 
 
 def disk_full(error: OSError) -> DiskFull:
+    """Return the error for a write that found no room; on FAT32 that is a file of 4 GB or more."""
+    if error.errno == errno.EFBIG:
+        return DiskFull(
+            "This disk cannot hold a file that large; the download is paused.",
+            remedy="Keep models on a disk that is formatted as NTFS, exFAT, APFS or ext4, not as FAT32.",
+            detail="EFBIG",
+        )
     return DiskFull(
         "The disk is full; the download is paused and nothing of it is lost.",
         remedy="Free some space, then resume.",

@@ -1,70 +1,63 @@
-"""What an answer other than the file means, as a sentence for the person or as a wait."""
+"""What an answer other than the file means: a wait, or an error for the person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import PurePosixPath
 
-from engine.errors import DownloadRefused
+import httpx2
+
+from engine.errors import HubTrouble, SlipstreamError
+from engine.hub.failures import failure_of_answer, not_the_hub, retry_after_s
 from engine.models.remote import RemoteFile
 
 MAX_RETRY_AFTER_S = 3600.0
 
 
 class Busy(Exception):
-    """The server asks to come back later, or is in trouble; `wait_s` is None where it does not say when."""
+    """Trying again later may help. `wait_s` is None where nobody says when; `failure` is for when patience ends."""
 
-    def __init__(self, status: int, wait_s: float | None) -> None:
-        super().__init__(f"HTTP {status}")
-        self.status = status
+    def __init__(self, failure: SlipstreamError, wait_s: float | None = None) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
         self.wait_s = wait_s
 
 
-def check_status(status: int, headers: Mapping[str, str], file: RemoteFile, endpoint: str) -> None:
-    """Return for a success or a redirect. Raise Busy where trying again may help, else DownloadRefused."""
+def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, from_hub: bool) -> None:
+    """Let a success, a redirect and 416 pass. `from_hub` False: it comes from the storage that the Hub sent us to.
+
+    Raise Busy where trying again may help, else the error that the Hub's client has for it.
+    """
+    status, headers, url = response.status_code, response.headers, str(response.url)
+    content_type = headers.get("Content-Type", "")
+    is_page = PurePosixPath(file.path).suffix.lower() in (".html", ".htm")
+    if "text/html" in content_type and status < 500 and not is_page and "X-Error-Code" not in headers:
+        # A network that wants a sign-in first; once somebody has signed in, the next try gets the file.
+        raise Busy(not_the_hub(url, content_type))
     if status < 400 or status == 416:
         return
+    page_url = f"{endpoint.rstrip('/')}/{file.repo}"
+    failure = failure_of_answer(status, headers, url, repo=file.repo, page_url=page_url)
     if status in (408, 425, 429) or status >= 500:
-        raise Busy(status, _retry_after_s(headers))
-    code = headers.get("X-Error-Code", "")
-    sentence, remedy = _words(status, code, file, f"{endpoint.rstrip('/')}/{file.repo}")
-    detail = f"HTTP {status} {code} for {file.repo}/{file.path} at {file.revision}"
-    raise DownloadRefused(sentence, remedy=remedy, detail=detail)
+        raise Busy(failure, _wait_s(headers))
+    if not from_hub:
+        # A signed address that ran out; the next try gets a fresh one.
+        raise Busy(HubTrouble(f"The Hub's storage does not hand out {file.name}.", remedy="Retry later."))
+    raise failure
 
 
-def _words(status: int, code: str, file: RemoteFile, page: str) -> tuple[str, str]:
-    if code == "GatedRepo" and status == 401:
-        sentence = f"{file.repo} is given only to people who accepted its licence."
-        return sentence, f"Accept the licence at {page}, enter your Hub token, and retry."
-    if code == "GatedRepo":
-        sentence = f"Your account may not load {file.repo} yet."
-        return sentence, f"Ask for access or accept the licence at {page}, and retry."
-    if code == "EntryNotFound":
-        return f"{file.repo} has no file {file.path} any more.", f"Look at {page} for what replaced it."
-    if code == "RevisionNotFound":
-        return f"The pinned version of {file.repo} is gone from the Hub.", f"Look at {page} for newer files."
-    if code == "RepoNotFound" or status == 404:
-        sentence = f"The Hub has no {file.repo}, or it is private."
-        return sentence, "Check the name; for a private repository enter a token that may read it."
-    if status == 401:
-        return "The Hub does not accept your token.", "Enter a valid token, or remove it, and retry."
-    return (
-        f"The Hub refuses {file.path} of {file.repo}.",
-        f"See whether {page} opens in a browser, and retry.",
-    )
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of Retry-After, which is a number or a date, bounded by an hour."""
+def _wait_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that Retry-After (a number or a date) or RateLimit tell, bounded by an hour."""
     told = headers.get("Retry-After", "").strip()
-    if not told:
-        return None
     try:
         wait_s = float(told)
     except ValueError:
         try:
             wait_s = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
         except (TypeError, ValueError):
-            return None
+            wait_s = retry_after_s(headers)
+            if not wait_s:
+                return None
     return min(max(wait_s, 0.0), MAX_RETRY_AFTER_S)

@@ -51,7 +51,7 @@ def delete_unused(
     for file in files:
         if _place(file) not in needed:
             freed_bytes += _delete(file_path(folder, file), file.name)
-            freed_bytes += partial_of(folder, file).discard()
+            freed_bytes += partial_of(folder, file).discard_if_free()
     for repo in {file.repo for file in files}:
         _tidy(folder, repo)
     return freed_bytes

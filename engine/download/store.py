@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from engine.models.remote import RemoteBundle, RemoteFile
 
 MANIFESTS_FOLDER = "bundles"
 WORK_FOLDER = ".downloads"
+FRESH_SUFFIX = ".new"
 T = TypeVar("T")
 REPLACE_TRIES = 12
 """A virus scanner may hold a file for seconds after its last byte: 0.05 s doubling to 1 s, about 7 s in all."""
@@ -112,7 +114,7 @@ def read_json(path: Path, kind: type[T]) -> T | None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a small file so that a reader, or a power cut, meets the old or the new one, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    fresh = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{FRESH_SUFFIX}")
     with fresh.open("wb") as stream:
         stream.write(data)
         stream.flush()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from engine.download.line import Stopped, Switch
+from engine.download.switch import Stopped, Switch
 
 T = TypeVar("T")
 SLOT_POLL_S = 0.05

@@ -11,13 +11,15 @@ import httpx2
 import msgspec
 
 from engine.download.filling import FileReport, Filling, OtherVersion
-from engine.download.line import Hub, Line, Switch, open_line
+from engine.download.line import Hub, Line, open_line
 from engine.download.located import Located, locate
 from engine.download.partial import Digest, Partial, digest_for, feed_file, held, partial_of
 from engine.download.progress import DownloadState
 from engine.download.refusals import Busy
 from engine.download.store import file_path, replace_patiently
-from engine.errors import ChangedOnHub, DamagedDownload, DownloadBroken
+from engine.download.switch import Switch
+from engine.errors import ChangedOnHub, DamagedDownload, SlipstreamError
+from engine.hub.failures import failure_of_exception
 from engine.models.remote import RemoteFile
 
 T = TypeVar("T")
@@ -55,7 +57,7 @@ class Transfer:
     def run(self) -> RemoteFile:
         """Fetch the file, or what is missing of it; return it with its sha256.
 
-        Raise Stopped, DownloadRefused, ChangedOnHub, DamagedDownload, DownloadBroken, DiskFull, UnsafeName or OSError.
+        Raise Stopped, ChangedOnHub, DamagedDownload, DiskFull, UnsafeName, OSError, or what the Hub's client raises.
         """
         settings = self.settings
         with open_line(self.hub, self.switch, settings.stall_s, settings.connect_s) as line:
@@ -152,7 +154,7 @@ class Transfer:
                 or network_failures > limits.max_network_failures
                 or _is_for_good(cause)
             ):
-                raise _broken(self.file, cause)
+                raise _failure(self.hub.address(self.file), cause) from cause
             if not came or isinstance(cause, Busy | httpx2.TimeoutException):
                 self.report.state(DownloadState.STALLED, _waiting_sentence(cause, wait_s))
             n_failures = server_failures + network_failures
@@ -164,7 +166,7 @@ def _waiting_sentence(cause: Exception, wait_s: float | None) -> str:
     if isinstance(cause, Busy) and wait_s is not None and wait_s >= 1:
         return f"The Hub asks to wait {wait_s:.0f} s."
     if isinstance(cause, Busy):
-        return "The Hub is in trouble; trying again."
+        return f"{cause.failure.sentence.rstrip('.')}; trying again."
     if isinstance(cause, httpx2.TimeoutException):
         return "No data is coming; trying a new connection."
     if isinstance(cause, httpx2.ConnectError):
@@ -186,16 +188,5 @@ def _unsteady(file: RemoteFile) -> ChangedOnHub:
     )
 
 
-def _broken(file: RemoteFile, cause: Exception) -> DownloadBroken:
-    detail = f"{type(cause).__name__}: {cause}"
-    if isinstance(cause, Busy):
-        return DownloadBroken(
-            f"The Hub has trouble handing out {file.name}.",
-            remedy="What has arrived is kept; retry later.",
-            detail=detail,
-        )
-    return DownloadBroken(
-        f"The Hub could not be reached for {file.name}.",
-        remedy="Check the connection and retry; what has arrived is kept.",
-        detail=detail,
-    )
+def _failure(url: str, cause: Exception) -> SlipstreamError:
+    return cause.failure if isinstance(cause, Busy) else failure_of_exception(cause, url)

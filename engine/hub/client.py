@@ -35,7 +35,7 @@ WIDE_PAGE_SIZE: Final = 100
 
 MAX_README_CHARS: Final = 200_000
 _MAX_TREE_PAGES: Final = 20
-_REPO: Final = re.compile(r"[\w-][\w.-]{0,95}/[\w.-]{1,96}", re.ASCII)
+_REPO: Final = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _EXPAND: Final = (
     "downloads",
@@ -218,7 +218,7 @@ def _next_cursor(answer: RawAnswer) -> str:
 
 def _checked(repo: str) -> str:
     """Return `repo`, which goes into an address as it is; raises BadOption if it is no repository's name."""
-    if _REPO.fullmatch(repo) is None or ".." in repo:
+    if _REPO.fullmatch(repo) is None or ".." in repo or "--" in repo:
         raise BadOption(
             f"“{repo[:100]}” is not the name of a repository.",
             remedy="Write it as on the Hub: owner/name, for example “ggml-org/gemma-4-E4B-it-GGUF”.",

@@ -7,17 +7,24 @@ HfApi of huggingface_hub 2.4 is not used for them: of the calls needed here only
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import httpx2
 import msgspec
 
 from engine.errors import Cancelled
-from engine.hub.failures import failure_of_answer, failure_of_exception, not_the_hub, told_to_be_offline
+from engine.hub.failures import (
+    failure_of_answer,
+    failure_of_exception,
+    failure_of_settings,
+    not_the_hub,
+    told_to_be_offline,
+)
 from engine.hub.token import read_token
 from engine.version import slipstream_version
 
@@ -59,6 +66,21 @@ def never_cancelled() -> bool:
     return False
 
 
+def open_client(timeouts: Timeouts = DEFAULT_TIMEOUTS) -> httpx2.Client:
+    """Return a client that follows redirects; httpx2 drops the token where they lead to another host.
+
+    Raises Offline for proxy settings and HubTrouble for certificates that cannot be used: httpx2 meets both here.
+    """
+    try:
+        return httpx2.Client(
+            timeout=httpx2.Timeout(timeouts.read_s, connect=timeouts.connect_s),
+            follow_redirects=True,
+            headers={"User-Agent": _user_agent()},
+        )
+    except (ImportError, ValueError, OSError) as error:
+        raise failure_of_settings(error) from error
+
+
 class Connection:
     """A pool of connections to one endpoint; may be used by several threads at once."""
 
@@ -71,14 +93,14 @@ class Connection:
         self.endpoint = endpoint.rstrip("/") or hub_endpoint()
         self._token = token
         self._timeouts = timeouts
-        wait = httpx2.Timeout(timeouts.read_s, connect=timeouts.connect_s)
-        # Redirects within the Hub are followed; httpx2 drops the token when the host changes.
-        self._client = httpx2.Client(
-            timeout=wait, follow_redirects=True, headers={"User-Agent": _user_agent()}
-        )
+        self._client: httpx2.Client | None = None
+        self._lock = threading.Lock()
 
     def close(self) -> None:
-        self._client.close()
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
     @property
     def has_token(self) -> bool:
@@ -91,39 +113,39 @@ class Connection:
     def get(self, path: str, params: Params | None = None, *, repo: str = "", accept: str = "") -> RawAnswer:
         """Fetch `path` of the endpoint; `repo` is what errors are told about. Raises SlipstreamError."""
         headers = {"Accept": accept} if accept else {}
-        request = self._build("GET", path, params=dict(params or {}), headers=headers)
-        return self._send(request, repo)
+        return self._ask("GET", path, repo, params=dict(params or {}), headers=headers)
 
     def post(self, path: str, form: Params, *, repo: str = "") -> RawAnswer:
         """Send a form to `path`, as `get` otherwise."""
-        return self._send(self._build("POST", path, data=dict(form)), repo)
+        return self._ask("POST", path, repo, data=dict(form))
 
-    def _build(self, method: str, path: str, **arguments: object) -> httpx2.Request:
+    def _ask(self, method: str, path: str, repo: str, **arguments: Any) -> RawAnswer:
         if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
             raise told_to_be_offline()
-        request = self._client.build_request(method, self.endpoint + path, **arguments)  # type: ignore[arg-type]
-        token = self._token()
-        if token:
-            request.headers["Authorization"] = f"Bearer {token}"
-        return request
-
-    def _send(self, request: httpx2.Request, repo: str) -> RawAnswer:
-        url = str(request.url)
+        client, url = self._http(), self.endpoint + path
         try:
-            response = self._client.send(request, stream=True)
+            request = client.build_request(method, url, **arguments)
+            token = self._token()
+            if token:
+                request.headers["Authorization"] = f"Bearer {token}"
+            response = client.send(request, stream=True)
             try:
                 body = self._read(response)
             finally:
                 response.close()
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise failure_of_exception(error, url) from error
-        except (httpx2.InvalidURL, UnicodeError) as error:
-            raise failure_of_exception(error, self.endpoint) from error
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.status_code >= 400:
             page_url = self.page_url(repo) if repo else ""
             raise failure_of_answer(response.status_code, headers, url, repo=repo, page_url=page_url)
         return RawAnswer(body, headers, str(response.url))
+
+    def _http(self) -> httpx2.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = open_client(self._timeouts)
+            return self._client
 
     def _read(self, response: httpx2.Response) -> bytes:
         """Return the body, bounded in bytes and time."""

@@ -93,6 +93,22 @@ def _no_answer(error: httpx2.TransportError, detail: str) -> SlipstreamError:
     )
 
 
+def failure_of_settings(error: Exception) -> SlipstreamError:
+    """Return the error for a client that could not even be made: a proxy or certificates of a wrong kind."""
+    detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
+    if isinstance(error, OSError):
+        return HubTrouble(
+            "The certificates that this computer should trust cannot be read.",
+            remedy="Check the variables SSL_CERT_FILE and SSL_CERT_DIR.",
+            detail=detail,
+        )
+    return Offline(
+        "The proxy settings cannot be used.",
+        remedy="Check the variables ALL_PROXY, HTTPS_PROXY and HTTP_PROXY: http://, https:// and socks5:// work.",
+        detail=_without_user(detail),
+    )
+
+
 def not_the_hub(url: str, content_type: str) -> SlipstreamError:
     """Return the error for a web page where the Hub's answer should be."""
     return Offline(
@@ -170,5 +186,8 @@ def _not_found(repo: str, code: str, detail: str) -> SlipstreamError:
 
 def _plain(url: str) -> str:
     """Return `url` without its query and without a user in it: signed addresses are secrets too."""
-    parsed = httpx2.URL(url) if len(url) < 4096 else None
-    return f"{parsed.scheme}://{parsed.host}{parsed.path}" if parsed is not None else "a very long address"
+    return _without_user(re.split(r"[?#]", url[:_MAX_DETAIL], maxsplit=1)[0])
+
+
+def _without_user(text: str) -> str:
+    return re.sub(r"//[^/@\s]*@", "//", text)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
+
+_MAX_ID: Final = 160
 
 
 class HubSort(StrEnum):
@@ -99,10 +104,9 @@ class HubRepo(msgspec.Struct, frozen=True):
 
     def bundle(self, quantisation: Quantisation, drafter: DrafterOption) -> RemoteBundle:
         """Return what one choice of both makes."""
-        owner, name = self.model.author, self.model.name
-        tail = "" if not drafter.files else f"--{drafter.kind}"
+        name = self.model.name
         return RemoteBundle(
-            id=f"{owner}--{name}--{quantisation.label}{tail}",
+            id=_safe_id(f"{self.model.author}--{name}--{quantisation.label}{self._id_tail(drafter)}"),
             name=f"{name} {quantisation.label}",
             target=quantisation.files,
             drafter_kind=drafter.kind,
@@ -111,3 +115,23 @@ class HubRepo(msgspec.Struct, frozen=True):
             is_gated=bool(self.model.gate),
             n_ctx_train=self.model.n_ctx_train,
         )
+
+    def _id_tail(self, drafter: DrafterOption) -> str:
+        """Return what tells bundles apart that differ in their drafter."""
+        if not drafter.files:
+            return ""
+        same_kind = {option.files for option in self.drafters if option.kind is drafter.kind and option.files}
+        if same_kind <= {drafter.files}:
+            return f"--{drafter.kind}"
+        first = drafter.files[0]
+        return f"--{drafter.kind}-{_digest(f'{first.repo}/{first.path}')}"
+
+
+def _safe_id(text: str) -> str:
+    """Return `text` as a name that every file system takes; a file's name on the Hub may hold anything."""
+    safe = re.sub(r"[^A-Za-z0-9._-]", "-", text)
+    return safe if safe == text and len(safe) <= _MAX_ID else f"{safe[:_MAX_ID]}-{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

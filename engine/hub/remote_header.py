@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -13,13 +17,14 @@ import msgspec
 
 from engine.errors import SlipstreamError
 from engine.hub.connection import IsCancelled, never_cancelled
-from engine.hub.range_source import RangeSource
+from engine.hub.range_source import Identity, RangeSource
 from engine.models.bundle import Bundle, DrafterChoice
 from engine.models.gguf_header import check_complete, parse_header
 from engine.models.parts import part_names
 from engine.models.remote import RemoteBundle, RemoteFile
 from engine.models.sparse_file import write_sparse
 
+MOST_KEPT: Final = 256
 _UNSAFE: Final = re.compile(r"[^\w.+() -]", re.ASCII)
 _MAX_NAME: Final = 150
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
@@ -47,21 +52,19 @@ def fetch_header(
     if known is not None:
         return known
     with httpx2.Client() as client:
-        first = RangeSource(remote, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
+        open_source = partial(
+            RangeSource, client=client, token=token, endpoint=endpoint, is_cancelled=is_cancelled
+        )
+        first = open_source(remote)
+        own = folder / _place(remote, first.identity)
         commit = first.identity.commit or remote.revision
-        found = msgspec.structs.replace(remote, revision=commit, sha256=first.identity.sha256)
-        own = folder / (_keys(remote) or (_key(found),))[0]
         for file in files:
             path = own / _safe_name(file)
-            if path.exists():
-                continue
-            pinned = msgspec.structs.replace(file, revision=commit)
-            source = (
-                first
-                if file == files[0]
-                else RangeSource(pinned, client, token=token, endpoint=endpoint, is_cancelled=is_cancelled)
-            )
-            _write(source, file, path)
+            if not path.exists():
+                is_first = file == files[0]
+                source = first if is_first else open_source(msgspec.structs.replace(file, revision=commit))
+                _write(source, file, path)
+    prune_headers(folder)
     return own / _safe_name(files[0])
 
 
@@ -93,8 +96,18 @@ def cached_header(remote: RemoteFile, folder: Path, *, parts: Sequence[RemoteFil
     for key in _keys(remote):
         paths = [folder / key / _safe_name(file) for file in files]
         if all(path.is_file() for path in paths):
+            with contextlib.suppress(OSError):
+                os.utime(folder / key)  # what was asked for last is forgotten last
             return paths[0]
     return None
+
+
+def prune_headers(folder: Path, most: int = MOST_KEPT) -> None:
+    """Forget the headers that nobody asked for longest, beyond `most` models; what cannot be deleted stays."""
+    with contextlib.suppress(OSError):
+        kept = sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True)
+        for old in kept[most:]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
@@ -103,6 +116,8 @@ def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
     try:
         write_sparse(path, source.read(0, header.data_offset), source.size)
     except OSError as error:
+        if path.exists():  # another thread was faster, and Windows does not replace a file that is open
+            return
         raise SlipstreamError(
             f"The header of “{file.name}” cannot be kept.",
             remedy="Make room on the disk, or check that Slipstream may write to its cache folder.",
@@ -116,6 +131,15 @@ def _keys(remote: RemoteFile) -> tuple[str, ...]:
         (_key(msgspec.structs.replace(remote, sha256="")),) if _COMMIT.fullmatch(remote.revision) else ()
     )
     return ((_key(remote),) if _SHA256.fullmatch(remote.sha256) else ()) + by_commit
+
+
+def _place(remote: RemoteFile, identity: Identity) -> str:
+    """Return the folder for what was found for `remote`."""
+    # A mirror may not tell the sha256; what it gives is not kept under the one that was expected.
+    told = remote.sha256 if remote.sha256 == identity.sha256 else ""
+    keys = _keys(msgspec.structs.replace(remote, sha256=told))
+    commit = identity.commit or remote.revision
+    return keys[0] if keys else _key(msgspec.structs.replace(remote, revision=commit, sha256=identity.sha256))
 
 
 def _key(remote: RemoteFile) -> str:

@@ -128,12 +128,14 @@ def find_mismatch(target: Vocabulary, drafter: Vocabulary) -> str | None:
         ("end", (target.adds_eos, target.eos), (drafter.adds_eos, drafter.eos)),
     ):
         if ours[0] != theirs[0] or (ours[0] and ours[1] != theirs[1]):
-            return ends_differ(end, _end_text(target, *ours), _end_text(drafter, *theirs))
+            return ends_differ(end, _end_text(target, *ours), _end_text(drafter, *theirs), target.type_name)
     if _stored_alike(target, drafter):
         return None
     common = min(target.n_tokens, drafter.n_tokens)
     token = _first_difference(target.texts(common), drafter.texts(common))
-    return None if token is None else texts_differ(token, target.text(token), drafter.text(token))
+    if token is None:
+        return None
+    return texts_differ(token, target.text(token), drafter.text(token), target.type_name)
 
 
 def require_match(target: Vocabulary, drafter: Vocabulary) -> None:

@@ -69,10 +69,17 @@ HAS_MTP_GRAPH: Final = frozenset(
 ENCODERS: Final = frozenset(
     {
         "bert", "eurobert", "gemma-embedding", "jina-bert-v2", "jina-bert-v3", "llama-embed", "modern-bert",
-        "neo-bert", "nomic-bert", "nomic-bert-moe", "t5encoder", "wavtokenizer-dec",
+        "neo-bert", "nomic-bert", "nomic-bert-moe", "t5encoder",
     }
 )  # fmt: skip
-"""Encoders and vocoders: they have no decoder that could write an answer."""
+"""Encoders: they have no decoder that could write an answer."""
+
+OTHER: Final = frozenset(
+    {
+        "dream", "llada", "llada-moe", "pockettts", "qwen3tts", "rnd1", "t5", "wavtokenizer-dec",
+    }
+)  # fmt: skip
+"""Models that do not write one token after the other: diffusion, encoder and decoder, speech."""
 
 RECURRENT: Final = frozenset(
     {

@@ -11,11 +11,13 @@ import msgspec
 from engine.models.bundle import DrafterKind
 from engine.models.file_kind import FileKind, classify, drafter_kind
 from engine.models.gguf_header import GgufHeader, LongArray, read_header
+from engine.models.mtp_heads import missing_in_heads
 from engine.models.parts import join_parts, read_parts
 from engine.models.quantisation import quantisation_of
 from engine.models.stored_vocabulary import read_token_bytes, stored_count
 from engine.models.weights import read_bytes_per_token
 
+_WITH_HEADS: Final = (FileKind.TARGET_WITH_MTP, FileKind.MTP_SIDECAR)
 # What a drafter that reads the target's own cells must agree in.
 _HEAD_SIZES: Final = ("key_length", "value_length", "key_length_swa", "value_length_swa")
 
@@ -45,7 +47,8 @@ class DrafterFacts(msgspec.Struct, frozen=True):
 
     `target_layers` are the layers of the target that it reads, `target_hidden_size` the n_embd that the target must
     have (0: not said), `block_size` the tokens that it drafts at once, `n_heads` its MTP heads.
-    Without `has_own_tokens` it takes the target's token table for its own.
+    Without `has_own_tokens` it takes the target's token table for its own. `missing_tensor` is one that its MTP heads
+    need and do not have.
     """
 
     target_layers: tuple[int, ...] = ()
@@ -53,6 +56,7 @@ class DrafterFacts(msgspec.Struct, frozen=True):
     block_size: int = 0
     n_heads: int = 0
     has_own_tokens: bool = True
+    missing_tensor: str = ""
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -149,6 +153,7 @@ def facts_of(path: Path, header: GgufHeader, n_parts: int = 1) -> ModelFacts:
             block_size=_number(header, "block_size"),
             n_heads=n_heads,
             has_own_tokens="token_embd.weight" in header.tensor_names,
+            missing_tensor=missing_in_heads(header, n_layers, n_heads) if kind in _WITH_HEADS else "",
         ),
     )
 

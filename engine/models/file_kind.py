@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from engine.models.architectures import ENCODERS, is_known
+from engine.models.architectures import ENCODERS, OTHER, is_known
 from engine.models.bundle import DrafterKind
 from engine.models.gguf_header import GgufHeader
 
@@ -30,6 +30,7 @@ class FileKind(StrEnum):
     SHARD = "shard"
     EMBEDDING = "embedding"
     VOCABULARY = "vocabulary"
+    OTHER = "other-model"
     UNKNOWN = "unknown-architecture"
 
     @property
@@ -77,6 +78,7 @@ _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.SHARD: "a later part of a model in several files",
     FileKind.EMBEDDING: "an embedding model",
     FileKind.VOCABULARY: "a vocabulary without weights",
+    FileKind.OTHER: "a model that does not write one token after the other",
     FileKind.UNKNOWN: "a model of an architecture that this llama.cpp does not know",
 }
 
@@ -94,6 +96,7 @@ _PLACES: Final[dict[FileKind, str]] = {
     FileKind.SHARD: "Choose the first part: its name contains “-00001-of-”.",
     FileKind.EMBEDDING: "It turns text into numbers and cannot write. Choose a chat model.",
     FileKind.VOCABULARY: "It holds no weights. Choose the model itself.",
+    FileKind.OTHER: "It makes speech, translates or writes in another way. Choose a chat model.",
     FileKind.UNKNOWN: "Update Slipstream, or choose another model.",
 }
 
@@ -133,6 +136,8 @@ def classify(header: GgufHeader) -> FileKind:
     architecture = header.architecture
     if architecture in ENCODERS:
         return FileKind.EMBEDDING
+    if architecture in OTHER:
+        return FileKind.OTHER
     by_architecture = _BY_ARCHITECTURE.get(architecture)
     if by_architecture is FileKind.DFLASH:
         return _classify_dflash(header)

@@ -19,6 +19,7 @@ from engine.models.architectures import (
 from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
+from engine.models.mtp_heads import MANY_HEADS
 from engine.models.vocabulary_match import vocabulary_difference
 
 # common/speculative.cpp: an EAGLE-3 head reads three layers.
@@ -54,11 +55,8 @@ def judge(target: ModelFacts, drafter: ModelFacts) -> PairVerdict:
 
 def judge_head_inside(target: ModelFacts) -> PairVerdict:
     """Return whether the target can draft for itself with an MTP head of its own."""
-    reason = ""
-    if target.kind is not FileKind.TARGET_WITH_MTP:
-        reason = "this model has no MTP head inside"
-    elif target.architecture not in HAS_MTP_GRAPH:
-        reason = _no_mtp_graph(target.architecture)
+    has_one = target.kind is FileKind.TARGET_WITH_MTP
+    reason = _heads(target) if has_one else "this model has no MTP head inside"
     return PairVerdict(DrafterKind.MTP, not reason, reason)
 
 
@@ -91,8 +89,9 @@ def _sidecar(target: ModelFacts, drafter: ModelFacts) -> str:
         return "this model has its MTP head inside already; a second one would only take memory"
     if drafter.architecture != target.architecture:
         return f"it was made for a model of the architecture {drafter.architecture}, this one is {target.architecture}"
-    if target.architecture not in HAS_MTP_GRAPH:
-        return _no_mtp_graph(target.architecture)
+    cannot_run = _heads(drafter)
+    if cannot_run:
+        return cannot_run
     if drafter.n_layers != target.n_layers:
         return f"it was made for a model of {drafter.n_layers} layers, this one has {target.n_layers}"
     return _hidden_size(target, drafter)
@@ -160,8 +159,14 @@ def _shared_tokens(target: ModelFacts, drafter: ModelFacts) -> str:
     return f"it takes the model's token table, which is {target.n_embd} wide, for one of {drafter.n_embd}"
 
 
-def _no_mtp_graph(architecture: str) -> str:
-    return f"this llama.cpp cannot run the MTP heads of {architecture} models"
+def _heads(facts: ModelFacts) -> str:
+    """Return why llama.cpp cannot run the MTP heads of this file."""
+    made = facts.drafter
+    if facts.architecture not in HAS_MTP_GRAPH:
+        return f"this llama.cpp cannot run the MTP heads of {facts.architecture} models"
+    if made.n_heads > 1 and facts.architecture not in MANY_HEADS:
+        return f"it has {made.n_heads} MTP heads, and this llama.cpp runs one in {facts.architecture} models"
+    return f"its MTP head is not whole: {made.missing_tensor} is missing" if made.missing_tensor else ""
 
 
 def _remark(target: ModelFacts, drafter: ModelFacts) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -15,13 +16,25 @@ _ST_BLOCK_BYTES: Final = 512
 _FSCTL_SET_SPARSE: Final = 0x000900C4
 
 
-def write_sparse(path: Path, beginning: bytes, length: int) -> None:
+def can_have_holes(folder: Path) -> bool:
+    """Whether a hole in a file of `folder` takes no room; exFAT and FAT fill it, tens of gigabytes perhaps."""
+    if sys.platform == "win32":
+        return True  # asked of each file there
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(_PROBE_BYTES)
+        return os.fstat(file.fileno()).st_blocks * _ST_BLOCK_BYTES < _PROBE_BYTES // 2
+
+
+def write_sparse(
+    path: Path, beginning: bytes, length: int, can_have_holes: Callable[[Path], bool] = can_have_holes
+) -> None:
     """Write a file of `length` bytes that begins with `beginning` and is a hole after it.
 
     It appears whole or not at all. Raises NoSparseFiles where the disk would really take `length` bytes, and OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _require_holes(path.parent, length)
+    if length > _PROBE_BYTES and not can_have_holes(path.parent):
+        raise _no_holes(path.parent)
     handle, name = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
     temporary = Path(name)
     try:
@@ -35,17 +48,6 @@ def write_sparse(path: Path, beginning: bytes, length: int) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _require_holes(folder: Path, length: int) -> None:
-    """Raise NoSparseFiles unless a hole in a file takes no room: exFAT and FAT fill tens of gigabytes."""
-    if length < _PROBE_BYTES or sys.platform == "win32":
-        return
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(_PROBE_BYTES)
-        taken = os.fstat(file.fileno()).st_blocks * _ST_BLOCK_BYTES
-    if taken > _PROBE_BYTES // 2:
-        raise _no_holes(folder)
 
 
 def _mark_sparse(file: BinaryIO, path: Path) -> None:

@@ -13,6 +13,7 @@ from engine.errors import SlipstreamError
 from engine.models.facts import ModelFacts, VocabularyFacts
 from engine.models.gguf_header import read_header
 from engine.models.stored_vocabulary import read_token_bytes, skip_tokens, split_until_difference, stored_text
+from engine.models.token_text import readable
 
 # SPEC_VOCAB_MAX_SIZE_DIFFERENCE and SPEC_VOCAB_CHECK_START_TOKEN_ID.
 MAX_SIZE_DIFFERENCE: Final = 128
@@ -23,7 +24,6 @@ _TYPE_NAMES: Final = {
     "llama": "SPM", "gpt2": "BPE", "hybriddna": "BPE", "whitespace": "BPE", "gemma4": "BPE", "bert": "WPM",
     "t5": "UGM", "rwkv": "RWKV", "plamo2": "PLaMo-2",
 }  # fmt: skip
-_MAX_SHOWN: Final = 24
 _DIFFERS: Final = "the vocabulary differs"
 
 
@@ -65,7 +65,7 @@ def _text_difference(target: ModelFacts, drafter: ModelFacts) -> str:
     if difference is None:
         return ""
     index, texts = difference
-    return texts_differ(index + FIRST_COMPARED_TOKEN, *texts)
+    return texts_differ(index + FIRST_COMPARED_TOKEN, *texts, type_name(ours))
 
 
 def _stored(facts: ModelFacts) -> bytes:
@@ -98,6 +98,7 @@ def _ends_difference(target: ModelFacts, drafter: ModelFacts) -> str:
             end,
             stored_text(_stored(target), token) if adds else None,
             stored_text(_stored(drafter), drafter_token) if drafter_adds else None,
+            type_name(ours),
         )
     return ""
 
@@ -117,18 +118,17 @@ def sizes_differ(n_target: int, n_drafter: int) -> str:
     return f"{_DIFFERS}: {n_target} and {n_drafter} tokens"
 
 
-def texts_differ(token: int, target: bytes, drafter: bytes) -> str:
-    """Say that `token` is one text in the target and another in the drafter."""
-    return f"token {token} is {_quoted(target)} in the target and {_quoted(drafter)} in the drafter"
+def texts_differ(token: int, target: bytes, drafter: bytes, type_name: str) -> str:
+    """Say that `token` is one text in the target and another in the drafter, both of vocabularies of `type_name`."""
+    texts = _quoted(target, type_name), _quoted(drafter, type_name)
+    return f"token {token} is {texts[0]} in the target and {texts[1]} in the drafter"
 
 
-def ends_differ(end: str, target: bytes | None, drafter: bytes | None) -> str:
+def ends_differ(end: str, target: bytes | None, drafter: bytes | None, type_name: str) -> str:
     """Say what each puts at the `end` of a text, "beginning" or "end"; None: nothing."""
-    return f"at the {end} of a text the target puts {_quoted(target)}, the drafter {_quoted(drafter)}"
+    texts = _quoted(target, type_name), _quoted(drafter, type_name)
+    return f"at the {end} of a text the target puts {texts[0]}, the drafter {texts[1]}"
 
 
-def _quoted(text: bytes | None) -> str:
-    if text is None:
-        return "nothing"
-    shown = text.decode("utf-8", errors="replace")
-    return f"“{shown[:_MAX_SHOWN]}{'…' if len(shown) > _MAX_SHOWN else ''}”"
+def _quoted(text: bytes | None, type_name: str) -> str:
+    return "nothing" if text is None else f"“{readable(text, type_name)}”"

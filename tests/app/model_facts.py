@@ -279,7 +279,7 @@ _OWNERS = ("unsloth", "bartowski", "ggml-org", "lmstudio-community")
 _FAMILIES = ("Qwen3.8-27B", "Qwen3.5-4B", "gemma-4-31B-it", "Muse-Glimmer-7B", "Granite-4-8B", "Phi-5-mini")
 HUB_MODELS = tuple(
     HubModel(
-        f"{_OWNERS[i % 4]}/{_FAMILIES[i % 6]}{f'-v{i // 24}' if i >= 24 else ''}-GGUF",
+        f"{_OWNERS[i % 4]}/{_FAMILIES[i % 6]}{f'-v{i // 12 + 1}' if i >= 12 else ''}-GGUF",
         downloads=1_240_000 // (i + 1),
         likes=900 // (i + 1),
         architecture="qwen35",

@@ -45,7 +45,7 @@ def every_byte(window: Window, _service: object) -> Iterator[int]:
 
 def installed(window: Window, _service: object) -> Iterator[int]:
     yield from full(window, _service)
-    window.models.list.choose("qwen-3.5-4b")
+    window.models.list.choose("gemma-4-e2b")
     yield 300
 
 
@@ -63,7 +63,7 @@ def downloading(window: Window, _service: object) -> Iterator[int]:
 
 def panel(window: Window, _service: object) -> Iterator[int]:
     yield from downloading(window, _service)
-    window.ring.click()
+    window.rail.ring.click()
     window.downloads.rows["gemma-4-e4b"].files.button.click()
     yield 300
 

@@ -6,15 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QLabel, QMenu, QSlider, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.main import Reporter
@@ -23,34 +22,12 @@ from app.theme import ThemeChoice
 from app.window import Window
 from engine.worker.messages import LoadSettings
 from tests.app.conftest import OpenApp
+from tests.app.looks import cut, leaves, outside, overlapping, rect_in
 from tests.app.scripted_service import Script
 
 FAST = Script(speed=40.0)
-LEAVES = (QLabel, QAbstractButton, QAbstractSpinBox, QSlider)
+TINY = Path(__file__).parents[1] / "models" / "llama.gguf"
 SIZES = [(1280, 800), (1000, 650), (700, 560)]
-
-
-def leaves(widget: QWidget) -> Iterator[QWidget]:
-    """Yield the visible labels, buttons, boxes of numbers and sliders inside `widget`."""
-    for child in widget.findChildren(QWidget):
-        if child.isVisible() and isinstance(child, LEAVES):
-            yield child
-
-
-def rect_in(widget: QWidget, window: QWidget) -> QRect:
-    return QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
-
-
-def cut(widget: QWidget) -> bool:
-    """Whether `widget` shows less than its text needs."""
-    if isinstance(widget, QLabel):
-        needed = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
-        width = 0 if widget.wordWrap() else widget.sizeHint().width()
-        return bool(widget.text()) and (widget.height() < needed - 1 or widget.width() < width - 1)
-    if isinstance(widget, QAbstractSpinBox):
-        edit, metrics = widget.lineEdit(), widget.fontMetrics()
-        return edit.height() < metrics.height() or edit.width() < metrics.horizontalAdvance(widget.text())
-    return widget.height() < widget.minimumSizeHint().height() - 1
 
 
 def finish(qtbot: QtBot, window: Window) -> None:
@@ -79,17 +56,8 @@ def test_nothing_is_cut_and_nothing_overlaps(
         finish(qtbot, window)
         shown = list(leaves(window))
         assert [type(w).__name__ + " " + str(w.accessibleName()) for w in shown if cut(w)] == []
-        overlapping = [
-            (one.accessibleName(), other.accessibleName())
-            for i, one in enumerate(shown)
-            for other in shown[i + 1 :]
-            if one.parentWidget() is other.parentWidget()
-            and rect_in(one, window).intersects(rect_in(other, window))
-        ]
-        assert overlapping == []
-        assert [
-            w for w in shown if not window.rect().adjusted(0, -4000, 1, 4000).contains(rect_in(w, window))
-        ] == []
+        assert overlapping(shown, window) == []
+        assert outside(shown, window) == []
 
 
 def test_nothing_is_cut_at_twice_the_scale() -> None:
@@ -222,7 +190,7 @@ def test_a_model_file_dropped_on_the_window_is_chosen(
 ) -> None:
     window = open_app(FAST).window
     path = tmp_path / "Dropped model.gguf"
-    path.write_bytes(b"GGUF")
+    path.write_bytes(TINY.read_bytes())
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)), QUrl.fromLocalFile("/readme.txt")])
     event = QDropEvent(
@@ -233,7 +201,7 @@ def test_a_model_file_dropped_on_the_window_is_chosen(
         Qt.KeyboardModifier.NoModifier,
     )
     window.dropEvent(event)
-    assert window.compare.picker.target.chosen == "Dropped model"
+    qtbot.waitUntil(lambda: window.compare.picker.target.chosen == "Dropped model")
     assert str(path) in read_opened(window)
 
 

@@ -45,6 +45,7 @@ class Fault:
     status: int = 500
     retry_after: str = ""
     error_code: str = ""
+    content_type: str = ""
     times: int = 1
 
 

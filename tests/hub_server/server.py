@@ -44,6 +44,7 @@ class HubServer:
 
     `api_faults` strike the Hub's own answers (kind STATUS, SLOW and STALLED) by the request's path; `faults` strike
     file bodies by "owner/name/path". `page_size` is the most that one page holds. `bytes_per_s` slows every body.
+    `port` 0: any that is free.
     """
 
     repositories: dict[str, Repository] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class HubServer:
     api_faults: FaultBox = field(default_factory=FaultBox)
     page_size: int = 1000
     bytes_per_s: float = 0.0
+    port: int = 0
     errors: list[BaseException] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
     seen: threading.Event = field(default_factory=threading.Event)
@@ -104,7 +106,7 @@ class HubServer:
     @contextmanager
     def running(self) -> Iterator[HubServer]:
         """Serve both ports until the block ends; an error inside the server is raised at its end."""
-        servers = [_Server(self, is_storage) for is_storage in (False, True)]
+        servers = [_Server(self, False, self.port), _Server(self, True, 0)]
         self._ports = {"hub": servers[0].server_port, "storage": servers[1].server_port}
         threads = [threading.Thread(target=each.serve_forever, args=(0.05,), daemon=True) for each in servers]
         for thread in threads:
@@ -126,10 +128,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, hub: HubServer, is_storage: bool) -> None:
+    def __init__(self, hub: HubServer, is_storage: bool, port: int) -> None:
         self.hub = hub
         self.is_storage = is_storage
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", port), _Handler)
 
     def server_bind(self) -> None:
         # A small buffer keeps what was handed to the socket close to what the client has read.
@@ -189,6 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
             if fault.error_code:
                 headers["X-Error-Code"] = fault.error_code
+            if fault.content_type:
+                headers["Content-Type"] = fault.content_type
             return Answer(fault.status, {"error": "fault"}, headers)
         self.server.hub.ended.wait(3600 if fault.kind == "stalled" else 1 / fault.bytes_per_s)
         return None
@@ -206,7 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
+        if "Content-Type" not in answer.headers:
+            self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":

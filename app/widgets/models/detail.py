@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app import fonts
@@ -125,6 +125,7 @@ class ModelDetail(QScrollArea):
         self.all_versions.clicked.connect(lambda: self.hub_asked.emit(self._subject.source_repo))
         self.choices.subject_changed.connect(self.show_subject)
         self.choices.loading_changed.connect(self._show_memory)
+        self.memory.choice_due.connect(self._show_choice)
         self.memory.without_drafter.connect(self._leave_drafter_out)
         self._state.downloads_changed.connect(self._on_download)
         self._state.verifying_changed.connect(self._on_verifying)
@@ -173,7 +174,6 @@ class ModelDetail(QScrollArea):
         self.choices.show_subject(subject)
         self.figures.show_advice(subject.advice, self._state.speed)
         self.gate.show_gate(subject.gate, subject.source_repo)
-        self.facts.set_rows(facts_of(subject))
         self._show_actions()
         self._show_memory()
 
@@ -204,9 +204,11 @@ class ModelDetail(QScrollArea):
         is_loaded = (
             loaded is not None and installed is not None and loaded.target.path == installed.bundle.target
         )
+        self.facts.set_rows(facts_of(subject, loaded if is_loaded else None))
         self._offered = offered(subject, progress, is_loaded=is_loaded)
         self.primary.setVisible(self._offered.primary is not Act.NONE)
-        self.primary.set_words(self._offered.verb)
+        if self._offered.verb:
+            self.primary.set_words(self._offered.verb)
         self._note.setText(self._offered.note)
         self._note.setVisible(bool(self._offered.note))
         self.compare.setVisible(installed is not None and not is_loaded)
@@ -220,6 +222,10 @@ class ModelDetail(QScrollArea):
         self._actions.updateGeometry()
 
     # ------------------------------------------------------------------------------------------- doing
+
+    def _show_choice(self) -> None:
+        """Bring the choice into view, once it has its place."""
+        QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(self.memory.choice, 0, 16))
 
     def _leave_drafter_out(self) -> None:
         """Take n-gram, which needs no memory, in the drafter's place."""

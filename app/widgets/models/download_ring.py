@@ -10,7 +10,8 @@ from app import fonts
 from app.models.downloads import overall, ring_words, tray_words
 from app.models.state import ModelsState
 from app.palette import current_colours
-from app.widgets.parts import IconButton, button, label, rule
+from app.widgets.elided import ElidedLabel
+from app.widgets.parts import IconButton, button, rule
 from app.widgets.progress_line import ProgressLine
 
 _LEAST_MS = 250
@@ -63,8 +64,7 @@ class DownloadTray(QFrame):
         super().__init__()
         self._state = state
         self.setProperty("role", "tray")
-        self._words = label(font=fonts.tabular(fonts.small()))
-        self._words.setMinimumWidth(1)
+        self._words = ElidedLabel(font=fonts.tabular(fonts.small()))
         self._line = ProgressLine("Downloads", "accent", "there", track="line")
         self._line.setFixedWidth(160)
         self.open = button("Show", role="status", tip="Show all downloads")
@@ -89,7 +89,7 @@ class DownloadTray(QFrame):
 
     @property
     def words(self) -> str:
-        return self._words.text()
+        return self._words.words
 
     def _on_changed(self, _id: str) -> None:
         if not self._state.running or self.isHidden():
@@ -102,6 +102,6 @@ class DownloadTray(QFrame):
         running = self._state.running
         self.setVisible(bool(running))
         if running:
-            self._words.setText(tray_words(running))
+            self._words.set_words(tray_words(running))
             self._words.setToolTip("\n".join(one.bundle.name for one in running))
             self._line.set_progress(overall(running))

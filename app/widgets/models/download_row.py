@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 from app import fonts
 from app.models.downloads import file_rows, state_words
 from app.models.state import ModelsState
+from app.widgets.elided import ElidedLabel
 from app.widgets.models.disclosure import Disclosure
 from app.widgets.models.table import Table
 from app.widgets.parts import button, label, set_tone
@@ -24,8 +25,7 @@ class DownloadRow(QFrame):
         self._state = state
         self._id = ""
         self._progress: DownloadProgress | None = None
-        self._name = label(font=fonts.strong())
-        self._name.setMinimumWidth(1)
+        self._name = ElidedLabel(font=fonts.strong())
         self._name.setVisible(with_name)
         self._words = label(tone="muted", font=fonts.tabular(fonts.small()), wraps=True)
         self._line = ProgressLine("Download", "accent", "there", track="line")
@@ -61,7 +61,7 @@ class DownloadRow(QFrame):
     def show_progress(self, progress: DownloadProgress) -> None:
         self._id, self._progress = progress.id, progress
         name = progress.bundle.name
-        self._name.setText(name)
+        self._name.set_words(name)
         self._words.setText(state_words(progress))
         set_tone(self._words, _TONES.get(progress.state, "muted"))
         self._words.setToolTip(progress.detail)

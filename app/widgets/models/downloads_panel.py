@@ -12,6 +12,7 @@ from app.widgets.parts import label
 
 _PANEL_PX = 440
 _SIDES_PX = 26
+_AROUND_PX = 44
 _MOST_OF_SCREEN = 0.7
 _LEAST_MS = 250
 """Words that change more often than four times a second cannot be read."""
@@ -95,7 +96,7 @@ class DownloadsPanel(QFrame):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Grow and shrink with the list: files may be shown, and words may take another line."""
         if watched is self._inner and event.type() == QEvent.Type.LayoutRequest:
-            QTimer.singleShot(0, self._fit_height)
+            QTimer.singleShot(0, self, self._fit_height)
         return super().eventFilter(watched, event)
 
     def _fit_height(self) -> None:
@@ -108,7 +109,7 @@ class DownloadsPanel(QFrame):
         if not self.rows:
             needed = self._nothing.heightForWidth(width)
         room = int(self.screen().availableGeometry().height() * _MOST_OF_SCREEN)
-        height = min(room, needed + self._head.sizeHint().height() + 8 + 24)
+        height = min(room, needed + self._head.sizeHint().height() + _AROUND_PX)
         if height != self.height():
             self.setFixedHeight(height)
             if self.isVisible():

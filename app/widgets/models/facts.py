@@ -7,9 +7,11 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app import fonts
 from app.format import count, factor
+from app.models.memory import measured_words
 from app.models.subject import Subject
 from app.widgets.parts import label
 from engine.models.catalogue import MeasuredSpeedup
+from engine.worker.messages import Loaded
 
 
 class Facts(QWidget):
@@ -46,8 +48,8 @@ class Facts(QWidget):
             self._grid.addWidget(text, y, 1)
 
 
-def facts_of(subject: Subject) -> tuple[tuple[str, str], ...]:
-    """Return the rows for `subject`."""
+def facts_of(subject: Subject, loaded: Loaded | None = None) -> tuple[tuple[str, str], ...]:
+    """Return the rows for `subject`; `loaded` is what llama.cpp said of it, if it is the loaded one."""
     remote, installed = subject.remote, subject.installed
     files = [file.name for file in remote.files] if remote and installed is None else []
     kind = (installed.architecture, installed.quantisation) if installed else ()
@@ -59,6 +61,7 @@ def facts_of(subject: Subject) -> tuple[tuple[str, str], ...]:
         ("Source", subject.source_repo),
         ("Files", "\n".join(files)),
         ("Lies in", _breakable(installed.bundle.target) if installed else ""),
+        ("Loaded", measured_words(loaded) if loaded else ""),
         ("Kind", " · ".join(part for part in kind if part)),
     ]
     return tuple((name, value) for name, value in rows if value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app import fonts
 from app.models.state import ModelsState
+from app.widgets.flow import FlowLayout
 from app.widgets.parts import button, label
 
 _HUB = "https://huggingface.co"
@@ -46,17 +47,21 @@ class GateBox(QFrame):
         self.hide()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.token, 1)
-        for one in (self.use, self.page, self.tokens, self.forget):
-            row.addWidget(one)
+        field = QHBoxLayout()
+        field.setSpacing(8)
+        field.addWidget(self.token, 1)
+        field.addWidget(self.use)
+        links = QWidget()
+        flow = FlowLayout(links, gap_px=8, line_px=4)
+        for one in (self.page, self.tokens, self.forget):
+            flow.addWidget(one)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
         column.setSpacing(6)
         for line in (self._title, self._steps, self._known):
             column.addWidget(line)
-        column.addLayout(row)
+        column.addWidget(links)
+        column.addLayout(field)
 
     @property
     def words(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QBoxLayout, QFrame, QVBoxLayout
 
 from app import fonts
 from app.format import share
@@ -24,7 +24,7 @@ class MeasureStrip(QFrame):
         self._line = ProgressLine("Measuring this computer", "accent", "done", track="line")
         self.go = button(_VERB)
         self.go.clicked.connect(self._on_go)
-        row = QHBoxLayout()
+        row = self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         row.addWidget(self._words, 1)
         row.addWidget(self.go)
@@ -67,6 +67,8 @@ class MeasureStrip(QFrame):
     def _lead(self, *, is_first: bool) -> None:
         """Be a real button until it was pressed once, a quiet one after that."""
         role = "" if is_first else "quiet"
+        down, across = QBoxLayout.Direction.TopToBottom, QBoxLayout.Direction.LeftToRight
+        self._row.setDirection(down if is_first else across)
         if self.go.property("role") != role:
             self.go.setProperty("role", role)
             self.go.style().unpolish(self.go)

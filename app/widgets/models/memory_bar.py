@@ -10,6 +10,7 @@ from app import fonts
 from app.format import memory_size
 from app.models.memory import DeviceBar, Part
 from app.palette import current_colours
+from app.widgets.elided import ElidedLabel
 from app.widgets.flow import FlowLayout
 from app.widgets.parts import label, set_tone
 
@@ -96,8 +97,7 @@ class MemoryBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._name = label(font=fonts.small())
-        self._name.setMinimumWidth(1)
+        self._name = ElidedLabel(font=fonts.small())
         self._numbers = label(font=fonts.tabular(fonts.small()), tone="muted")
         self._bar = _Bar()
         head = QHBoxLayout()
@@ -116,7 +116,7 @@ class MemoryBar(QWidget):
 
     def set_bar(self, bar: DeviceBar) -> None:
         name = f"{bar.device} · {bar.description}" if bar.description else bar.device
-        self._name.setText(name)
+        self._name.set_words(name)
         self._name.setToolTip(
             f"{name}\n{memory_size(bar.free_bytes)} free of {memory_size(bar.total_bytes)}; "
             "GiB are 1024³ bytes, as memory is counted."

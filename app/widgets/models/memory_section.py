@@ -31,12 +31,14 @@ class MemorySection(QWidget):
     Signals:
         n_ctx_changed(int): another context is picked.
         without_drafter: the person would rather have the longer context.
+        choice_due: there is a choice to make between speed and context.
         said(str): what was found, for a screen reader.
     """
 
     n_ctx_changed = Signal(int)
     without_drafter = Signal()
     said = Signal(str)
+    choice_due = Signal()
 
     def __init__(self, budgets: Budgets) -> None:
         super().__init__()
@@ -151,6 +153,12 @@ class MemorySection(QWidget):
             how = "Reading the model's header from the Hub" if remote else "Reading the model's header"
             self._total.setText(f"{how} to work out what it takes…")
 
+    def _show_nothing(self, sentence: str) -> None:
+        """Say why this precision cannot be had: there are no numbers."""
+        for widget in (*self.bars, self.legend, self.slider, self._caption, self.details, self._why):
+            widget.hide()
+        self._total.setText(sentence)
+
     def _show_trouble(self, trouble: Trouble) -> None:
         self._total.setText("What it takes is not known.")
         self.notice.tell(trouble, Remedy("Try again", self._again), tone="plain")
@@ -166,6 +174,7 @@ class MemorySection(QWidget):
         self.slider.set_contexts(contexts, largest, self._wished)
         at = self._at
         if at is None:
+            self._show_nothing(budget.unfit.get(self._kv_type, "What it takes is not known."))
             return
         bars = bars_of(budget, at)
         for i, widget in enumerate(self.bars):
@@ -181,7 +190,8 @@ class MemorySection(QWidget):
         self._why.setText(_why(budget))
         self.table.set_rows(table_of(at))
         self._caption.setText(f"Context: {context(at.n_ctx)}")
-        self.choice.offer(budget, at, self._subject.advice)
+        if self.choice.offer(budget, at, self._subject.advice):
+            self.choice_due.emit()
 
 
 def _request(subject: Subject, kv_type: KvType, *, race: bool) -> BudgetRequest | None:

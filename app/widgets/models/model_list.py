@@ -94,6 +94,7 @@ class ModelList(QListView):
         super().__init__()
         self._rows = RowsModel(can_fetch, fetch, self)
         self._key = ""
+        self._is_changing = False
         self.setModel(self._rows)
         self.setItemDelegate(RowDelegate(self))
         self.setProperty("role", "list")
@@ -119,9 +120,12 @@ class ModelList(QListView):
 
     def set_rows(self, rows: tuple[Row, ...]) -> None:
         """Show `rows`; the row that was chosen stays chosen if it is still there."""
+        # Where the current row goes, Qt makes a neighbour the current one: nobody chose that.
+        self._is_changing = True
         self._rows.set_rows(rows)
-        if self._key and self.currentIndex().data(ROW_ROLE) is None:
-            self._point_at(self._key)
+        if self._key and not self._point_at(self._key):
+            self.setCurrentIndex(QModelIndex())
+        self._is_changing = False
 
     def choose(self, key: str) -> bool:
         """Choose the row with `key`; returns whether there is one."""
@@ -140,11 +144,14 @@ class ModelList(QListView):
         at = next((i for i, row in enumerate(self.rows) if row.key == key and row.can_be_chosen), None)
         if at is None:
             return False
-        self.setCurrentIndex(self._rows.index(at))
+        if self.currentIndex().row() != at:
+            self.setCurrentIndex(self._rows.index(at))
         return True
 
     def _on_current(self, index: QModelIndex, _before: QModelIndex) -> None:
         row = index.data(ROW_ROLE)
+        if self._is_changing:
+            return
         if isinstance(row, Row) and row.key != self._key and row.can_be_chosen:
             self._key = row.key
             self.chosen.emit(row)

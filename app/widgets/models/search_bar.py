@@ -46,7 +46,7 @@ class SearchBar(QWidget):
         self._filter = Filter()
         self._sort = HubSort.TRENDING
         self.edit = QLineEdit()
-        self.edit.setPlaceholderText("Search models here and on the Hub")
+        self.edit.setPlaceholderText("Search here and on the Hub")
         self.edit.setAccessibleName("Search models")
         self.edit.setClearButtonEnabled(True)
         for one in self.edit.findChildren(QToolButton):
@@ -134,7 +134,11 @@ class SearchBar(QWidget):
         return icon("search", current_colours().muted)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            # Escape stops things everywhere else in the window.
+            if event.key() == Qt.Key.Key_Escape and self.edit.text():
+                event.accept()
+        elif isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self.left.emit()
                 return True

@@ -52,15 +52,17 @@ class SpeedOrContextBox(QFrame):
     def words(self) -> str:
         return self._lesson.text()
 
-    def offer(self, budget: Budget, at: ContextBudget, advice: Advice | None) -> None:
-        """Show the choice where `at` does not fit with the drafter and would reach further without it."""
+    def offer(self, budget: Budget, at: ContextBudget, advice: Advice | None) -> bool:
+        """Show the choice where `at` does not fit with the drafter and would reach further without it; return
+        whether it is shown.
+        """
         choice = budget.speed_or_context
         is_due = (
             choice is not None and not at.fits and choice.n_ctx_without_drafter > choice.n_ctx_with_drafter
         )
         self.setVisible(is_due)
         if choice is None or not is_due:
-            return
+            return False
         self._with, self._without = choice.n_ctx_with_drafter, choice.n_ctx_without_drafter
         fast = _words(advice.speculative if advice else None)
         slow = _words(advice.plain if advice else None)
@@ -72,6 +74,7 @@ class SpeedOrContextBox(QFrame):
         self.speed.setVisible(self._with > 0)
         self.speed.set_words(f"Keep the drafter, {context(self._with)}")
         self.context.set_words(f"Leave it out, {context(self._without)}")
+        return True
 
 
 def _words(speed: SpeedRange | None) -> str:

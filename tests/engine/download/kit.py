@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.download.line import Hub
@@ -69,28 +70,25 @@ class Running:
             self.told.append(progress)
             self._changed.notify_all()
 
-    def last(self, download_id: str = "bundle") -> DownloadProgress | None:
-        with self._changed:
-            return next((p for p in reversed(self.told) if p.id == download_id), None)
-
-    def wait_for(
-        self, *states: DownloadState, download_id: str = "bundle", timeout_s: float = 20.0
-    ) -> DownloadProgress:
+    def wait_for(self, *states: DownloadState, download_id: str = "bundle") -> DownloadProgress:
         """Wait until the last thing told of the download is one of `states`."""
+        return self.wait_until(lambda last: last.state in states, download_id)
+
+    def wait_for_bytes(self, at_least: int, download_id: str = "bundle") -> None:
+        self.wait_until(lambda last: last.done_bytes >= at_least, download_id)
+
+    def wait_until(
+        self,
+        is_there: Callable[[DownloadProgress], bool],
+        download_id: str = "bundle",
+        timeout_s: float = 20.0,
+    ) -> DownloadProgress:
+        """Wait until `is_there` of the last thing told of the download, and return that."""
         with self._changed:
-            found = self._changed.wait_for(lambda: self._is_in(download_id, states), timeout_s)
-            assert found, f"{download_id} is not {states}: {self.told[-3:]}"
-            last = self.last(download_id)
-            assert last is not None
+            self._changed.wait_for(lambda: any(map(is_there, self._last(download_id))), timeout_s)
+            (last,) = self._last(download_id)
+            assert is_there(last), self.told[-3:]
             return last
-
-    def wait_for_bytes(self, at_least: int, download_id: str = "bundle", timeout_s: float = 20.0) -> None:
-        def has_them() -> bool:
-            last = self.last(download_id)
-            return last is not None and last.done_bytes >= at_least
-
-        with self._changed:
-            assert self._changed.wait_for(has_them, timeout_s), self.told[-3:]
 
     def states(self, download_id: str = "bundle") -> list[DownloadState]:
         """Return the states in their order, each once until it changes."""
@@ -103,6 +101,5 @@ class Running:
     def stop(self) -> None:
         self.downloads.stop()
 
-    def _is_in(self, download_id: str, states: tuple[DownloadState, ...]) -> bool:
-        last = self.last(download_id)
-        return last is not None and last.state in states
+    def _last(self, download_id: str) -> list[DownloadProgress]:
+        return [told for told in self.told if told.id == download_id][-1:]

@@ -221,7 +221,7 @@ def test_a_failure_is_still_told_after_a_restart(
     repo.gated = "manual"
     running.downloads.download(bundle_of(repo, "a.gguf"))
     told = running.wait_for(FAILED)
-    assert "licence" in told.sentence
+    assert "terms" in told.sentence
     assert hub.endpoint + "/some/model" in told.remedy
     running.stop()
     again = Running(folder, source)
@@ -301,6 +301,19 @@ def test_names_that_would_leave_the_folder_are_refused(running: Running, repo: R
     bad = msgspec.structs.replace(bundle.target[0], path="../../a.gguf")
     with pytest.raises(UnsafeName):
         running.downloads.download(msgspec.structs.replace(bundle, target=(bad,)))
+
+
+def test_an_update_of_a_bundle_deletes_what_it_replaces(
+    running: Running, repo: Repository, folder: Path
+) -> None:
+    old = bundle_of(repo, "a.gguf", drafter=("MTP/d.gguf",))
+    running.downloads.download(old)
+    running.wait_for(DONE)
+    repo.commit({"a.gguf": b"newer"})
+    new = bundle_of(repo, "a.gguf")
+    running.downloads.download(new)
+    running.wait_until(lambda last: last.state is DONE and last.bundle == new)
+    assert sorted(folder.rglob("*.gguf")) == [file_path(folder, new.target[0])]
 
 
 def test_leftovers_that_no_download_speaks_for_are_swept(folder: Path, source: Hub, repo: Repository) -> None:

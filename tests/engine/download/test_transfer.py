@@ -12,17 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.download.line import Hub, Stopped, Switch
+from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
 from engine.download.progress import DownloadState
 from engine.download.store import file_path
+from engine.download.switch import Stopped, Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import (
     ChangedOnHub,
     DamagedDownload,
     DiskFull,
-    DownloadBroken,
-    DownloadRefused,
+    HubTrouble,
+    Offline,
     SlipstreamError,
 )
 from engine.models.remote import RemoteFile
@@ -259,9 +260,8 @@ def test_trouble_that_does_not_end_is_a_sentence_and_keeps_what_came(
 ) -> None:
     _interrupted(make, hub, 100_000)
     hub.faults.add(Fault(FaultKind.RESET, times=-1))
-    with pytest.raises(DownloadBroken, match="could not be reached") as caught:
+    with pytest.raises(Offline, match="cannot be reached"):
         make().run()
-    assert "kept" in caught.value.remedy
     hub.faults.clear()
     hub.clear_log()
     make().run()
@@ -270,7 +270,7 @@ def test_trouble_that_does_not_end_is_a_sentence_and_keeps_what_came(
 
 def test_a_hub_that_is_not_there_is_tried_again_and_then_a_sentence(make: Make) -> None:
     notes = Notes()
-    with pytest.raises(DownloadBroken, match="could not be reached"):
+    with pytest.raises(Offline, match="cannot be reached"):
         make(notes=notes, hub=Hub("http://127.0.0.1:9", lambda: None)).run()
     assert notes.sentences[0] == "The Hub cannot be reached; trying again."
 
@@ -286,10 +286,10 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(make: Make, hub: HubServer, 
 @pytest.mark.parametrize(
     ("gate", "token", "path", "words"),
     [
-        ("manual", "", "a.gguf", "accepted its licence"),
-        ("manual", "hf_bob", "a.gguf", "Your account may not load"),
-        ("", "hf_wrong", "a.gguf", "does not accept your token"),
-        ("", "", "gone.gguf", "has no file gone.gguf"),
+        ("manual", "", "a.gguf", "accept its terms first"),
+        ("manual", "hf_bob", "a.gguf", "accept its terms first"),
+        ("", "hf_wrong", "a.gguf", "does not accept the token"),
+        ("", "", "gone.gguf", "does not hold this any more"),
     ],
 )
 def test_a_refusal_is_a_sentence_at_once(
@@ -298,7 +298,7 @@ def test_a_refusal_is_a_sentence_at_once(
     hub.users["hf_bob"] = "bob"
     repo.gated = gate
     file = RemoteFile(repo.id, path, repo.head.sha, len(BODY))
-    with pytest.raises(DownloadRefused, match=words) as caught:
+    with pytest.raises(SlipstreamError, match=words) as caught:
         make(file, hub=Hub(hub.endpoint, lambda: token or None)).run()
     assert caught.value.remedy
     assert len(hub.log) == 1
@@ -307,12 +307,12 @@ def test_a_refusal_is_a_sentence_at_once(
 @pytest.mark.parametrize(
     ("repo_id", "revision", "words"),
     [
-        ("some/nothing", "0" * 40, "no some/nothing"),
-        ("some/model", "0" * 40, "version of some/model is gone"),
+        ("some/nothing", "0" * 40, "no repository “some/nothing”"),
+        ("some/model", "0" * 40, "does not hold this any more"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(make: Make, repo_id: str, revision: str, words: str) -> None:
-    with pytest.raises(DownloadRefused, match=words):
+    with pytest.raises(SlipstreamError, match=words):
         make(RemoteFile(repo_id, "a.gguf", revision, 5)).run()
 
 
@@ -338,8 +338,17 @@ def test_a_disk_that_fills_up_pauses_with_a_sentence(make: Make, folder: Path, r
 
 def test_errors_say_what_and_what_to_do(make: Make, hub: HubServer) -> None:
     hub.faults.add(Fault(FaultKind.STATUS, status=500, times=-1))
-    with pytest.raises(SlipstreamError) as caught:
+    with pytest.raises(HubTrouble) as caught:
         make().run()
     assert caught.value.sentence
     assert caught.value.remedy
     assert "500" in caught.value.detail
+    assert "Signature" not in caught.value.detail
+
+
+def test_a_sign_in_page_in_place_of_the_file_is_waited_out(make: Make, hub: HubServer, folder: Path) -> None:
+    page = Fault(FaultKind.STATUS, "*/resolve/*", status=200, content_type="text/html", times=2)
+    hub.api_faults.add(page)
+    notes = Notes()
+    assert _is_whole(folder, make(notes=notes).run())
+    assert "Something else answers" in notes.sentences[0]

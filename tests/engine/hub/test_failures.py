@@ -195,6 +195,33 @@ def test_being_told_to_stay_offline_is_respected(
     assert hub.log == ()
 
 
+@pytest.mark.parametrize("proxy", ["ftp://proxy", "socks4a://me:secret@proxy:1", "://", "http://[bad"])
+def test_a_proxy_that_cannot_be_used_is_told(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = _ask("http://hub.invalid")
+    assert isinstance(error, Offline)
+    assert "secret" not in error.detail
+
+
+def test_a_proxy_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{taken.getsockname()[1]}")
+        assert isinstance(_ask("http://hub.invalid"), Offline)
+
+
+def test_certificates_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+    assert "certificates" in _ask("http://hub.invalid").sentence
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["nonsense", "ftp://hub", "http://[bad", "http://", "http://a b", "https://hub:x"]
+)
+def test_an_address_that_is_none_is_told(endpoint: str) -> None:
+    _ask(endpoint)
+
+
 def test_the_client_recovers_when_the_hub_comes_back(hub: HubServer, client: HubClient) -> None:
     hub.api_faults.add(Fault(FaultKind.STATUS, status=503), Fault(FaultKind.STALLED))
     with pytest.raises(HubTrouble):

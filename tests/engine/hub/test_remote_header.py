@@ -16,7 +16,6 @@ from engine.errors import (
     Cancelled,
     GatedRepository,
     HubTrouble,
-    NoSparseFiles,
     NotAModelFile,
     Offline,
     RateLimited,
@@ -26,9 +25,8 @@ from engine.errors import (
 )
 from engine.hub import range_source
 from engine.hub.range_source import FIRST_READ_BYTES, RangeSource
-from engine.hub.remote_header import cached_header, fetch_bundle_headers, fetch_header
+from engine.hub.remote_header import cached_header, fetch_bundle_headers, fetch_header, prune_headers
 from engine.llama.library import LlamaLibrary
-from engine.models import sparse_file
 from engine.models.bundle import NGRAM_DRAFTER, DrafterKind
 from engine.models.facts import read_facts
 from engine.models.file_kind import FileKind
@@ -296,6 +294,20 @@ def test_a_header_that_does_not_end_is_given_up(
         source.read(0, 3 << 20)
 
 
+def test_the_headers_that_nobody_asked_for_longest_are_forgotten(hub: HubServer, tmp_path: Path) -> None:
+    data = (TINY_MODELS / "llama-draft.gguf").read_bytes()
+    paths = []
+    for number in range(4):
+        hub.add(f"owner/{number}", {"m.gguf": data})
+        remote = RemoteFile(f"owner/{number}", "m.gguf", hub.repositories[f"owner/{number}"].head.sha)
+        paths.append(fetch_header(remote, tmp_path, endpoint=hub.endpoint))
+        os.utime(paths[-1].parent, (number, number))
+    first = RemoteFile("owner/0", "m.gguf", hub.repositories["owner/0"].head.sha)
+    assert cached_header(first, tmp_path) == paths[0]
+    prune_headers(tmp_path, 2)
+    assert [path.exists() for path in paths] == [True, False, False, True]
+
+
 def test_names_from_the_hub_stay_in_the_folder(hub: HubServer, tmp_path: Path) -> None:
     data = (TINY_MODELS / "llama-draft.gguf").read_bytes()
     for name in ("a/..\\..\\evil.gguf", "con.gguf", "a:b*?.gguf", f"{'long' * 60}.gguf"):
@@ -306,22 +318,3 @@ def test_names_from_the_hub_stay_in_the_folder(hub: HubServer, tmp_path: Path) -
         assert not set(path.name) & set('\\/:*?"<>|')
         assert len(path.name) <= 151
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
-
-
-def test_a_disk_that_fills_holes_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.name == "nt":
-        pytest.skip("asked of the file system there")
-    # A disk without holes is stood in for by a probe that no disk could pass.
-    monkeypatch.setattr(sparse_file, "_ST_BLOCK_BYTES", 1 << 40)
-    monkeypatch.setattr(sparse_file, "_PROBE_BYTES", 64 << 10)
-    real_fstat = os.fstat
-
-    class Full:
-        st_blocks = 128
-
-    monkeypatch.setattr(os, "fstat", lambda handle: Full() if handle > 2 else real_fstat(handle))
-    with pytest.raises(NoSparseFiles) as caught:
-        sparse_file.write_sparse(tmp_path / "m.gguf", b"GGUF", 1 << 30)
-    monkeypatch.undo()
-    assert "download the model first" in caught.value.remedy
-    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ from engine.errors import PreconditionFailed, VocabularyMismatch
 from engine.llama.library import LlamaLibrary
 from engine.llama.model import Model
 from engine.llama.vocabulary import Vocabulary, find_mismatch, require_match
+from engine.models.token_text import readable
 
 TEXT = "naïve café — 模型 🚀👩‍👩‍👧 \x00 ok\n"
 
@@ -85,7 +86,7 @@ class Altered(Vocabulary):
 
 def test_every_reason_names_the_place(llama_model: Model) -> None:
     target = llama_model.vocabulary
-    token, bos, fifth, eos = (target.text(i).decode() for i in (300, 376, 5, 377))
+    token, bos, fifth, eos = (readable(target.text(i), "BPE") for i in (300, 376, 5, 377))
     begins, ends = "at the beginning of a text the target puts", "at the end of a text the target puts"
     cases = {
         "the vocabulary differs: 384 and 513 tokens": Altered(llama_model, n_tokens=513),

@@ -10,6 +10,7 @@ import pytest
 
 from engine.models.bundle import DrafterKind
 from engine.models.facts import ModelFacts, read_facts
+from engine.models.file_kind import FileKind
 from engine.models.pairing import judge, judge_head_inside
 from tests.engine.models.gguf_writer import BOOL, Entry, gguf, tensor
 from tests.gguf_patch import replace_strings, replace_u32
@@ -137,6 +138,17 @@ def test_what_a_block_drafter_needs_and_lacks_is_named() -> None:
     assert "how many tokens it drafts at once" in judge(llama, no_block).reason
 
 
+def test_a_dflash_2_drafter_is_judged_like_the_first_one() -> None:
+    drafter = msgspec.structs.replace(facts("llama-dflash.gguf"), kind=FileKind.DFLASH2)
+    verdict = judge(facts("llama.gguf"), drafter)
+    assert (verdict.fits, verdict.kind) == (True, DrafterKind.DFLASH)
+    no_block = msgspec.structs.replace(
+        drafter, drafter=msgspec.structs.replace(drafter.drafter, block_size=0)
+    )
+    assert "how many tokens it drafts at once" in judge(facts("llama.gguf"), no_block).reason
+    assert "publishes no hidden states" in judge(facts("step35.gguf"), drafter).reason
+
+
 def test_a_head_that_borrows_the_token_table_needs_one_of_its_own_width() -> None:
     eagle = facts("llama-eagle3.gguf")
     assert not eagle.drafter.has_own_tokens
@@ -162,6 +174,34 @@ def test_a_head_inside_is_judged_too() -> None:
     assert judge_head_inside(facts("llama.gguf")).reason == "this model has no MTP head inside"
     other = msgspec.structs.replace(facts("qwen35.gguf"), architecture="glm5-next")
     assert "cannot run the MTP heads" in judge_head_inside(other).reason
+
+
+def test_heads_that_llama_cpp_would_end_the_process_over_are_refused(tmp_path: Path) -> None:
+    two = changed("qwen35.gguf", tmp_path, qwen35__nextn_predict_layers=2)
+    assert judge_head_inside(two).reason == "it has 2 MTP heads, and this llama.cpp runs one in qwen35 models"
+    data = (TINY_MODELS / "mtp-qwen35.gguf").read_bytes()
+    path = tmp_path / "mtp.gguf"
+    path.write_bytes(data.replace(b"blk.4.nextn.enorm.weight", b"blk.4.nextn.enurm.weight"))
+    assert judge(facts("qwen35-nomtp.gguf"), read_facts(path)).reason == (
+        "its MTP head is not whole: blk.4.nextn.enorm.weight is missing"
+    )
+
+
+def test_a_mimo2_head_needs_its_attention_in_one_tensor(tmp_path: Path) -> None:
+    metadata: dict[str, Entry] = {
+        "general.architecture": "mimo2",
+        "mimo2.block_count": 2,
+        "mimo2.nextn_predict_layers": 1,
+    }
+    names = [f"blk.1.nextn.{part}.weight" for part in ("eh_proj", "enorm", "hnorm")]
+    path = tmp_path / "mimo2.gguf"
+    for extra, reason in (
+        ([], "its MTP head is not whole: blk.1.attn_qkv.weight is missing"),
+        (["blk.1.attn_qkv.weight"], ""),
+    ):
+        tensors = [tensor(name, [8]) for name in ("blk.0.attn_norm.weight", *names, *extra)]
+        path.write_bytes(gguf(metadata, tensors, data_bytes=32))
+        assert judge_head_inside(read_facts(path)).reason == reason
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,193 @@
+"""What the list says and leaves out, and what a bundle's subject makes of the picks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from app.bridge import ModelsBridge
+from app.models import words
+from app.models.actions import Act, loadable, offered
+from app.models.downloads import overall, state_words, tray_words
+from app.models.hub import HubState
+from app.models.memory import bars_of, legend_of, table_of
+from app.models.rows import CURATED, HUB, INSTALLED, Filter, Row, RowKind, rows_of
+from app.models.state import ModelsState
+from app.models.subject import Subject, subject_of_repo
+from engine.budget.budget import KvType, Segment
+from engine.download.progress import DownloadState
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models_service import BudgetRequest
+from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
+from tests.app.model_facts import ENTRIES, HERE, OFFERS, SPEED, budget_of, repo_page
+from tests.app.scripted_models import ScriptedModels, progress_of
+
+
+@pytest.fixture
+def state(qapp: QApplication) -> ModelsState:
+    service = ScriptedModels()
+    state = ModelsState(service, ModelsBridge(service))
+    state.offers, state.speed, state.is_listed = OFFERS, SPEED, True
+    return state
+
+
+def hub_of(state: ModelsState) -> HubState:
+    return HubState(state.service, state.bridge)
+
+
+def titles(rows: tuple[Row, ...]) -> list[str]:
+    return [row.title for row in rows]
+
+
+def test_curated_ones_come_first_then_what_is_here_then_the_hub(state: ModelsState) -> None:
+    rows = rows_of(state, hub_of(state), Filter())
+    assert [row.title for row in rows if row.kind is RowKind.HEADER] == [CURATED, INSTALLED, HUB]
+    assert titles(rows)[1] == "Qwen3.5 9B"
+    assert [row.rank for row in rows if row.rank] == [1, 2, 3]
+
+
+def test_a_row_says_size_speed_fit_and_drafter(state: ModelsState) -> None:
+    row = next(row for row in rows_of(state, hub_of(state), Filter()) if row.key == "gemma-4-12b")
+    assert row.second == "Longer texts, careful answers"
+    assert row.third == "7.6 GB · ≈ 47–79 tok/s here"
+    assert words.FIT_WORDS[row.fit] == "Tight"
+    assert row.drafter == "MTP"
+    assert "431 GB/s, measured" in row.tip
+    assert row.spoken == f"Gemma 4 12B, {row.second}, {row.third}, Tight, drafter: MTP"
+
+
+def test_what_was_measured_here_bears_no_approximate_sign() -> None:
+    assert words.speed_words(SpeedRange(38.2, 54.9)) == "≈ 38–55 tok/s here"
+    assert words.speed_words(SpeedRange(41.2, 41.4, is_measured=True)) == "41 tok/s here"
+    assert words.speed_words(SpeedRange(3.14, 4.26)) == "≈ 3.1–4.3 tok/s here"
+    assert words.speed_words(None) == ""
+
+
+def test_a_speed_says_what_it_rests_on() -> None:
+    advice = OFFERS[0].advice
+    assert "(CUDA0 431 GB/s, measured)" in words.speed_basis(advice, SPEED)
+    assert "not measured yet" in words.speed_basis(advice, ComputerSpeed())
+    assert words.speed_basis(HERE[0].advice, SPEED) == "Measured on this computer, in your own runs."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept", "left_out"),
+    [
+        (Filter("code"), "Qwen3.5 9B", "Gemma 4 E4B"),
+        (Filter("GEMMA 12"), "Gemma 4 12B", "Gemma 4 E4B"),
+        (Filter(only_fitting=True), "Gemma 4 12B", "Llama 3.3 70B"),
+        (Filter(only_drafted=True), "Gemma 4 E4B", "SmolLM3 3B"),
+        (Filter(params=(15_000_000_000, 40_000_000_000)), "gpt-oss 20B", "Qwen3.5 9B"),
+    ],
+    ids=["what it is good at", "all words", "fits", "drafter", "size"],
+)
+def test_filters_leave_out_what_was_not_asked_for(
+    state: ModelsState, wanted: Filter, kept: str, left_out: str
+) -> None:
+    shown = titles(rows_of(state, hub_of(state), wanted))
+    assert kept in shown
+    assert left_out not in shown
+
+
+def test_nothing_found_is_said_in_words(state: ModelsState) -> None:
+    assert "Nothing here matches." in titles(rows_of(state, hub_of(state), Filter("xyzzy")))
+    state.offers = ()
+    assert "No model is here yet." in titles(rows_of(state, hub_of(state), Filter()))
+
+
+def test_picks_change_what_is_downloaded_and_asked_about() -> None:
+    subject = subject_of_repo(repo_page("unsloth/Qwen3.8-27B-GGUF"))
+    assert subject.versions[subject.quantisation][0] == "Q4_K_M"
+    assert subject.picked_drafter.kind is DrafterKind.MTP
+    assert subject.remote is not None
+    assert [file.name for file in subject.remote.files] == ["Qwen3.8-27B-GGUF-Q4_K_M.gguf", "mtp-Q8_0.gguf"]
+    kinds = [one.kind for one in subject.drafters]
+    alone = replace(subject, quantisation=0, drafter=kinds.index(DrafterKind.NGRAM)).remote
+    assert alone is not None
+    assert [file.name for file in alone.files] == ["Qwen3.8-27B-GGUF-UD-IQ2_XXS.gguf"]
+    assert alone.id != subject.remote.id
+
+
+def test_a_curated_bundle_without_its_drafter_is_another_download() -> None:
+    subject = Subject(OFFERS[1])
+    whole = subject.remote
+    assert whole is not None
+    kinds = [one.kind for one in subject.drafters]
+    assert kinds == [DrafterKind.MTP, DrafterKind.NGRAM, DrafterKind.NONE]
+    alone = replace(subject, drafter=1).remote
+    assert alone is not None
+    assert (len(whole.files), len(alone.files)) == (2, 1)
+    assert alone.id == f"{whole.id}--ngram"
+
+
+def test_every_byte_of_a_budget_is_in_the_table_and_in_the_bar() -> None:
+    budget = budget_of(BudgetRequest(remote=ENTRIES[0].bundle, race=True))
+    at = budget.at(8192)
+    assert at is not None
+    bars = bars_of(budget, at)
+    assert [bar.device for bar in bars] == ["CUDA0", "CPU"]
+    assert sum(bar.used_bytes for bar in bars) == at.total_bytes
+    assert sum(part.n_bytes for part in legend_of(bars)) == at.total_bytes
+    table = dict((row[0], row[1]) for row in table_of(at))
+    assert table["KV cache"].replace(" ", "") == str(at.devices[0].segments[Segment.KV])
+    assert table["Together"].replace(" ", "") == str(at.devices[0].total_bytes)
+
+
+def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:
+    budget = budget_of(BudgetRequest(remote=ENTRIES[2].bundle))
+    small, large = budget.at(2048, KvType.F16), budget.at(262_144, KvType.F16)
+    assert small is not None
+    assert large is not None
+    assert bars_of(budget, small)[0].caption == "takes 8.1 GiB, leaves 3.1 GiB"
+    assert bars_of(budget, large)[0].caption == "needs 34.0 GiB, 11.2 GiB are free"
+
+
+def test_each_state_of_a_download_has_its_words() -> None:
+    bundle = ENTRIES[0].bundle
+    said = {state: state_words(progress_of(bundle, 0.5, state)) for state in DownloadState}
+    assert said[DownloadState.RUNNING] == "50 % · 2.5 GB of 5.1 GB · 42.3 MB/s · 1 min left"
+    assert said[DownloadState.STALLED].startswith(
+        "Stalled at 2.5 GB of 5.1 GB. No byte has come for 20 seconds."
+    )
+    assert said[DownloadState.PAUSED] == "Paused at 2.5 GB of 5.1 GB"
+    assert said[DownloadState.FAILED].startswith("There is not enough room on the disk")
+    assert said[DownloadState.DONE] == "Done and verified, 5.1 GB"
+    assert all(said.values())
+
+
+def test_a_stalled_download_shows_no_speed_of_before() -> None:
+    stalled = progress_of(ENTRIES[0].bundle, 0.5, DownloadState.STALLED)
+    assert "/s" not in state_words(stalled)
+    running = progress_of(ENTRIES[1].bundle, 0.25, DownloadState.RUNNING)
+    assert tray_words((stalled, running)).startswith("2 downloads · 4.0 GB of 10.9 GB · 42.3 MB/s")
+    assert overall((stalled, running)) == pytest.approx(4.005e9 / 10.945e9, rel=1e-3)
+
+
+def test_what_cannot_run_yet_is_loaded_with_ngram_and_says_so() -> None:
+    bundle = Bundle("Gemma", "/m/gemma.gguf", DrafterChoice(DrafterKind.MTP, "/m/mtp.gguf"))
+    assert loadable(bundle) == Bundle("Gemma", "/m/gemma.gguf", NGRAM_DRAFTER)
+    chosen = offered(Subject(OFFERS[1]), None, is_loaded=False)
+    assert (chosen.primary, chosen.verb) == (Act.DOWNLOAD, "Download 5.1 GB")
+    assert "cannot be used for answers yet" in chosen.note
+
+
+def test_what_does_not_fit_says_so_before_the_download() -> None:
+    offer = next(one for one in OFFERS if one.advice.fit is Fit.DOES_NOT_FIT)
+    note = offered(Subject(offer), None, is_loaded=False).note
+    assert note.startswith("Does not fit on this computer: 42.9 GiB are needed")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("Qwen3.5-9B-Q4_K_M.gguf", "Q4_K_M"),
+        ("gemma-4-26B-A4B-it-qat-UD-Q4_K_XL.gguf", "UD-Q4_K_XL"),
+        ("gpt-oss-20b-MXFP4.gguf", "MXFP4"),
+        ("big-BF16-00001-of-00003.gguf", "BF16"),
+        ("model.gguf", "this file"),
+    ],
+)
+def test_a_quantisation_is_read_from_a_name(name: str, label: str) -> None:
+    assert words.quantisation_of(name) == label
