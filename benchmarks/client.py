@@ -6,6 +6,7 @@ import queue
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from engine.budget.budget import Budget, BudgetQuestion
 from engine.chat.messages import ChatMessage, Role
 from engine.measure.metrics import Metrics, measure
 from engine.models.bundle import Bundle
@@ -13,6 +14,9 @@ from engine.service import Service, ServiceEvent, WorkerLost
 from engine.speculation.round import FinishReason, Round
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (
+    BudgetMeasured,
+    Device,
+    DevicesListed,
     Failed,
     Finished,
     FirstDifference,
@@ -74,6 +78,20 @@ class Client:
             event = self._next()
             if isinstance(event, Loaded) and event.job == job:
                 return event
+
+    def devices(self) -> tuple[Device, ...]:
+        job = self._service.list_devices()
+        while True:
+            event = self._next()
+            if isinstance(event, DevicesListed) and event.job == job:
+                return event.devices
+
+    def budget(self, question: BudgetQuestion) -> Budget:
+        job = self._service.budget(question)
+        while True:
+            event = self._next()
+            if isinstance(event, BudgetMeasured) and event.job == job:
+                return event.budget
 
     def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> Lane:
         outcome = self._collect(self._service.generate(prompt, settings, speculative=speculative))

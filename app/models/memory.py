@@ -38,7 +38,7 @@ _MEANINGS = {
 
 # (name, colour, segments): the bar shows fewer parts than the account has.
 _GROUPS: tuple[tuple[str, str, tuple[Segment, ...]], ...] = (
-    ("Model", "weights", (Segment.WEIGHTS,)),
+    ("Model", "weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
     ("Cache", "cache", (Segment.KV, Segment.STATE)),
     (
         "Working memory",

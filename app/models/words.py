@@ -77,6 +77,7 @@ SEGMENT_WORDS = {
     Segment.DRAFTER_COMPUTE: "Drafter: compute buffers",
     Segment.DRAFTER_OUTPUT: "Drafter: output buffers",
     Segment.RACE: "Second context, for comparing",
+    Segment.VOCABULARY: "Vocabulary",
     Segment.RESERVE: "Kept free",
 }
 

@@ -37,6 +37,8 @@ class Segment(StrEnum):
     DRAFTER_OUTPUT = "drafter_output"
     RACE = "race"
     """The second context of a comparison: its KV, state, compute and output."""
+    VOCABULARY = "vocabulary"
+    """About what the tokens of target and drafter take in main memory, which no account of llama.cpp's has."""
     RESERVE = "reserve"
     """Left free for everything that no account covers."""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.budget.budget import KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
-from engine.budget.shape import Shape, shape_of
+from engine.budget.shape import Shape, shape_of, vocabulary_bytes
 from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry
 from engine.models.gguf_header import GgufHeader
@@ -24,6 +24,7 @@ _MASK_BYTES: Final = 2
 _N_STATES: Final = 3
 _DRAFT_LENGTH: Final = 3
 _TYPICAL_VOCAB: Final = 200_000
+_VOCABULARY_BYTES: Final = 300
 # n_ff over n_embd of dense models of today.
 _TYPICAL_WIDTH: Final = 3.3
 # Weights of a layer over the square of n_embd: attention and a gated feed-forward of the width above.
@@ -47,6 +48,7 @@ def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: 
             n_ctx, round(n_embd), round(n_embd * _TYPICAL_WIDTH), round(n_embd), _TYPICAL_VOCAB
         ),
         Segment.OUTPUT: _N_ROWS * _TYPICAL_VOCAB * _FLOAT_BYTES,
+        Segment.VOCABULARY: _TYPICAL_VOCAB * _VOCABULARY_BYTES,
         Segment.DRAFTER_WEIGHTS: entry.drafter_bytes,
         Segment.DRAFTER_KV: kv_bytes(facts.drafter_kv_bytes_per_token // 2, n_ctx, kv_type),
     }
@@ -68,6 +70,7 @@ def estimate_header(
         Segment.STATE: shape.state_bytes * (_N_STATES + n_rs_seq),
         Segment.COMPUTE: _compute_bytes(shape, n_ctx),
         Segment.OUTPUT: _N_ROWS * shape.n_vocab * _FLOAT_BYTES,
+        Segment.VOCABULARY: vocabulary_bytes(header),
     }
     return _complete(taken, race=race)
 

@@ -149,8 +149,10 @@ def raced_bytes(segments: SegmentBytes) -> int:
 
 
 def predicted_bytes(taken: UseByDevice, *, race: bool) -> dict[str, int]:
-    """Return what `taken` comes to by device, without a reserve."""
+    """Return what llama.cpp's account of `taken` will come to by device: no reserve, no vocabulary."""
     return {
-        device: sum(segments.values()) + (raced_bytes(segments) if race else 0)
+        device: sum(segments.values())
+        - segments.get(Segment.VOCABULARY, 0)
+        + (raced_bytes(segments) if race else 0)
         for device, segments in taken.items()
     }

@@ -20,6 +20,9 @@ _PERIODS: Final = {
 }
 _DEFAULT_INTERVAL: Final = 4
 _FLOAT_BYTES: Final = 4
+# Measured on vocabularies of 49,000 to 262,000 tokens (docs/budgets.md).
+_TOKEN_BYTES: Final = 200
+_MERGE_BYTES: Final = 160
 _BLOCK: Final = re.compile(r"blk\.(\d+)\.")
 
 
@@ -61,10 +64,6 @@ def shape_of(header: GgufHeader) -> Shape:
             windowed += numbers
         else:
             full += numbers
-    tokens = header.metadata.get("tokenizer.ggml.tokens")
-    n_vocab = (
-        tokens.count if isinstance(tokens, LongArray) else len(tokens) if isinstance(tokens, tuple) else 0
-    )
     return Shape(
         weights_bytes=sum(t.n_bytes or 0 for t in header.tensors if not reader.is_head_inside(t.name)),
         kv_numbers_per_token=full,
@@ -73,8 +72,20 @@ def shape_of(header: GgufHeader) -> Shape:
         n_embd=reader.number("embedding_length"),
         n_ff=reader.n_ff(),
         n_attention=max(map(reader.n_queries, range(reader.n_layers)), default=0),
-        n_vocab=n_vocab or reader.number("vocab_size"),
+        n_vocab=_count(header, "tokenizer.ggml.tokens") or reader.number("vocab_size"),
     )
+
+
+def vocabulary_bytes(header: GgufHeader) -> int:
+    """Return about what llama.cpp keeps of the vocabulary: a token's text twice over, a merge's rank."""
+    n_tokens, n_merges = (_count(header, f"tokenizer.ggml.{what}") for what in ("tokens", "merges"))
+    return n_tokens * _TOKEN_BYTES + n_merges * _MERGE_BYTES
+
+
+def _count(header: GgufHeader, key: str) -> int:
+    """Return the length of an array of the metadata, 0 if there is none."""
+    value = header.metadata.get(key)
+    return value.count if isinstance(value, LongArray) else len(value) if isinstance(value, tuple) else 0
 
 
 class _Reader:

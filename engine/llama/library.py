@@ -1,22 +1,18 @@
-"""The loaded llama.cpp: started once per process, its version, and symbols that llama-cpp-python does not
-bind.
-"""
+"""The loaded llama.cpp: started once per process, and its version."""
 
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from llama_cpp import llama_cpp as api
 
 from engine.llama.environment import prepare_environment
 from engine.llama.log import LlamaLog
-
-Function = Callable[..., Any]
+from engine.llama.rpc import register_rpc_servers
+from engine.llama.symbols import find_symbol as find_symbol
+from engine.llama.symbols import library_folder as library_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +41,7 @@ def start_llama(on_trouble: Callable[[str, str], None] | None = None) -> LlamaLi
     log.install()
     api.llama_backend_init()
     _load_backends()
+    register_rpc_servers()
     return LlamaLibrary(log)
 
 
@@ -54,32 +51,3 @@ def _load_backends() -> None:
     load = find_symbol("ggml_backend_load_all_from_path", None, ctypes.c_char_p)
     if count is not None and load is not None and count() == 0:
         load(str(library_folder()).encode())
-
-
-def library_folder() -> Path:
-    """Return the folder of the shared libraries that llama-cpp-python loaded."""
-    return Path(api.__file__).parent / "lib"
-
-
-def find_symbol(name: str, result: Any, *arguments: Any) -> Function | None:
-    """Return a function of llama.cpp or ggml that llama-cpp-python does not bind.
-
-    None if this build has none.
-    """
-    for library in _libraries():
-        prototype = ctypes.CFUNCTYPE(result, *arguments)
-        try:
-            return prototype((name, library))
-        except (AttributeError, ValueError):
-            continue
-    return None
-
-
-def _libraries() -> list[ctypes.CDLL]:
-    # On Linux and macOS a lookup in libllama also searches the ggml libraries that it depends on; Windows
-    # looks in the one DLL only.
-    libraries: list[ctypes.CDLL] = [api._lib]
-    if sys.platform == "win32":
-        paths = (library_folder() / name for name in ("ggml.dll", "ggml-base.dll"))
-        libraries += [ctypes.CDLL(str(path)) for path in paths if path.exists()]
-    return libraries

@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from engine.budget.budget import Segment
 from engine.budget.measures import UseByDevice, Way
+from engine.budget.shape import vocabulary_bytes
 from engine.llama.breakdown import HOST
 from engine.llama.context_settings import ContextSettings
 from engine.llama.drafter_contexts import drafter_settings, n_tapped_layers, target_settings
@@ -138,6 +139,7 @@ class BundleForecast:
         kind: DrafterKind,
     ) -> None:
         model = opened.target
+        _add(taken, HOST, Segment.VOCABULARY, vocabulary_bytes(model.header))
         state = model.state_bytes(settings)
         for device, use in context.memory.items():
             _add(taken, device, Segment.KV, use.kv_bytes - state.get(device, 0))
@@ -161,6 +163,7 @@ class BundleForecast:
         model = opened.drafter
         assert model is not None
         if self._choice.path:
+            _add(taken, HOST, Segment.VOCABULARY, vocabulary_bytes(model.header))
             for device, n_bytes in model.weights(context).items():
                 _add(taken, device, Segment.DRAFTER_WEIGHTS, n_bytes)
         for device, use in context.memory.items():

@@ -40,13 +40,12 @@ def _read_through_bytes(model: Model, buffers: Sequence[BufferUse]) -> int:
     llama.cpp maps the file from the first to the last tensor that stays in it; whatever lies between counts as
     mapped, and nobody reads it again.
     """
+    file = model.file
     weights_bytes = sum(buffer.use.weights_bytes for buffer in buffers)
     mapped_bytes = sum(b.use.weights_bytes for b in buffers if b.buffer_type == _MAPPED)
-    surplus_bytes = weights_bytes - (model.file.file_bytes - model.file.header.data_offset)
-    embedding_bytes = next(
-        (t.n_bytes or 0 for t in model.file.header.tensors if t.name == "token_embd.weight"), 0
-    )
-    # An embedding that is the output layer too may be on two devices for real.
-    if surplus_bytes <= 0 or surplus_bytes <= embedding_bytes <= weights_bytes - mapped_bytes:
-        return 0
-    return min(surplus_bytes, mapped_bytes)
+    surplus_bytes = weights_bytes - (file.file_bytes - file.header.data_offset)
+    tensors = {tensor.name: tensor.n_bytes or 0 for tensor in file.header.tensors}
+    if model.n_layers_offloaded and "output.weight" not in tensors:
+        # The output layer goes to a GPU first: an embedding that serves as it is there a second time, for real.
+        surplus_bytes -= tensors.get("token_embd.weight", 0)
+    return min(max(surplus_bytes, 0), mapped_bytes)

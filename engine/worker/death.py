@@ -9,10 +9,18 @@ from engine.errors import WorkerDied
 from engine.worker.process import EXIT_CANNOT_START
 
 _FAILED_CHECK = re.compile(r"GGML_ASSERT\(.*\) failed|GGML_ABORT.*|.*\bfatal error\b.*", re.IGNORECASE)
+# Said where a device of the RPC back end goes away (ggml/src/ggml-rpc/ggml-rpc.cpp).
+_REMOTE_GONE = re.compile(r"Remote RPC server crashed|Failed to connect to \S+:\d+|RPC handshake failed")
 
 
 def describe_death(exit_code: int, last_words: str) -> WorkerDied:
     """Return the error for a worker that ended with `exit_code` (-N: signal N) after writing `last_words`."""
+    if _REMOTE_GONE.search(last_words) is not None:
+        return WorkerDied(
+            "The other computer that held a part of the model has gone, or its connection broke.",
+            remedy="Start its RPC server again, or load the model without it.",
+            detail=last_words,
+        )
     check = _FAILED_CHECK.search(last_words)
     if check is not None:
         return WorkerDied(

@@ -62,7 +62,7 @@ def test_an_estimate_from_a_header_is_what_llama_cpp_says(
         except KvTypeUnfit:
             continue
         estimated = estimate_header(header, way.n_ctx, way.kv_type)
-        for segment in (Segment.KV, Segment.STATE, Segment.OUTPUT):
+        for segment in (Segment.KV, Segment.STATE, Segment.OUTPUT, Segment.VOCABULARY):
             assert estimated.get(segment, 0) == said.get(segment, 0), (way, segment)
         assert total_bytes(estimated) == pytest.approx(total_bytes(said), rel=ERROR_FRACTION), way
 
@@ -90,7 +90,9 @@ def test_an_estimate_from_a_catalogue_is_within_its_error(
     estimated = estimate_entry(entry_of(starter_model), 8192, kv_type, race=False)
     assert estimated[Segment.KV] == said[Segment.KV]
     # A vocabulary of today's size is assumed, of which this one is a quarter.
-    surplus_bytes = estimated[Segment.OUTPUT] - said[Segment.OUTPUT]
+    surplus_bytes = sum(
+        estimated[segment] - said[segment] for segment in (Segment.OUTPUT, Segment.VOCABULARY)
+    )
     assert total_bytes(estimated) - surplus_bytes == pytest.approx(total_bytes(said), rel=ERROR_FRACTION)
 
 
