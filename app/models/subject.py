@@ -180,6 +180,19 @@ class Subject:
         return replace(self, quantisation=version, drafter=min(other.drafter, len(self.drafters) - 1))
 
 
+def judged_subject(subject: Subject, repo: HubRepo) -> Subject:
+    """Return `subject` with the drafters of `repo`, which were looked at; the picked one stays if it fits."""
+    picked = subject.picked_drafter
+    judged = replace(subject, repo=repo)
+    same = (
+        i for i, one in enumerate(judged.drafters) if (one.kind, one.files) == (picked.kind, picked.files)
+    )
+    at = next(same, -1)
+    if at < 0 or judged.drafters[at].reason:
+        at = next((i for i, one in enumerate(judged.drafters) if not one.reason), 0)
+    return replace(judged, drafter=at)
+
+
 def subject_of_repo(repo: HubRepo) -> Subject:
     """Return the subject with the quantisation that suits most, and the first drafter that fits."""
     labels = [one.label for one in repo.quantisations]

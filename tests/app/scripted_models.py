@@ -41,6 +41,7 @@ from tests.app.model_facts import (
     SPEED,
     budget_of,
     installed_offer,
+    judged,
     offer_of,
     repo_page,
 )
@@ -118,7 +119,7 @@ class ScriptedModels:
         return self._hub("open_repo", repo, lambda job: HubRepoOpened(job, repo_page(repo)))
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
-        return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, repo))
+        return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, judged(repo)))
 
     def note_loaded(self, worker_pid: int, memory_bytes: Mapping[str, int]) -> None:
         self.calls.append(("note_loaded", (worker_pid, dict(memory_bytes))))

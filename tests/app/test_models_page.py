@@ -241,6 +241,7 @@ def test_incompatible_drafters_are_shown_greyed_with_the_reason(qtbot: QtBot, op
     page = opened.window.models
     page.open_repo("unsloth/Qwen3.8-27B-GGUF")
     qtbot.waitUntil(lambda: page.detail.title == "Qwen3.8-27B-GGUF")
+    qtbot.waitUntil(lambda: any(one.reason for one in page.detail.subject.drafters))
     menu = QMenu()
     page.detail.choices._fill_drafters(menu)
     refused = [one for one in menu.actions() if not one.isEnabled()]
