@@ -33,7 +33,8 @@ class Library(QObject):
         self._list = list_installed
         self._opened = tuple(opened)
         self._bundles: tuple[Bundle, ...] = ()
-        self._found.connect(self._take, Qt.ConnectionType.QueuedConnection)
+        self._has_shelf = False
+        self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
 
     @property
     def bundles(self) -> tuple[Bundle, ...]:
@@ -61,6 +62,18 @@ class Library(QObject):
         if path in self._opened:
             self._opened = tuple(other for other in self._opened if other != path)
             self._take(tuple(bundle for bundle in self._bundles if bundle.target != path))
+
+    def put_shelf(self, shelf: Sequence[Bundle]) -> None:
+        """Take what the models' facade found: it knows drafters from models. Files opened since stay."""
+        if shelf:
+            self._has_shelf = True
+            known = {bundle.target for bundle in shelf}
+            opened = [one for one in self._bundles if one.target in self._opened and one.target not in known]
+            self._take((*shelf, *opened))
+
+    def _on_found(self, bundles: tuple[Bundle, ...]) -> None:
+        if not self._has_shelf:
+            self._take(bundles)
 
     def _look(self, opened: tuple[str, ...]) -> None:
         try:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 from app.bridge import EngineBridge, ModelsBridge
 from app.icons import app_icon
 from app.library import Library, ListInstalled
+from app.models.actions import loadable
 from app.models.notes import EngineNotes
 from app.models.state import ModelsState
 from app.session import EngineSession
@@ -74,6 +75,7 @@ def open_window(
     notes = EngineNotes(models_service, session, window.compare.run)
     for part in (bridge, session, library, keeper, models_bridge, models, notes):
         part.setParent(window)
+    models.offers_changed.connect(lambda: library.put_shelf(models.installed))
     library.changed.connect(lambda bundles: choose_first(session, read, bundles))
     if read.trouble:
         window.tell(read.trouble)
@@ -92,7 +94,7 @@ def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[B
     settings = read.settings
     last = next((bundle for bundle in bundles if bundle.target == settings.target), None)
     if last is None:
-        session.choose(bundles[0])
+        session.choose(loadable(bundles[0]))
     else:
         drafter = DrafterChoice(settings.drafter_kind, settings.drafter_path)
         session.choose(Bundle(last.name, last.target, drafter))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.bridge import ModelsBridge
 from app.trouble import Trouble, trouble_of
 from engine.download.progress import DownloadProgress, DownloadState
+from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
 from engine.models.shelf import InstalledModel
 from engine.models_events import (
@@ -155,6 +156,11 @@ class ModelsState(QObject):
         """Return what was downloaded as `remote_id`, None if it is not here."""
         models = (offer.installed for offer in self.offers)
         return next((model for model in models if model and remote_id and model.remote_id == remote_id), None)
+
+    @property
+    def installed(self) -> tuple[Bundle, ...]:
+        """Return the bundles that are on this computer."""
+        return tuple(offer.installed.bundle for offer in self.offers if offer.installed is not None)
 
     @property
     def running(self) -> tuple[DownloadProgress, ...]:

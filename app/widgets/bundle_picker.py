@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 from app import words
 from app.file_check import FileCheck
 from app.library import Library
+from app.models.actions import loadable
 from app.models.words import CANNOT_RUN_YET
 from app.models.words import drafter_words as kind_words
 from app.session import EngineSession
@@ -109,7 +110,7 @@ class BundlePicker(QWidget):
         chosen = self._session.choice
         for bundle in self._library.bundles:
             is_chosen = chosen is not None and bundle.target == chosen.target
-            self._add(menu, bundle.name, is_chosen, partial(self._session.choose, bundle))
+            self._add(menu, bundle.name, is_chosen, partial(self._session.choose, loadable(bundle)))
         if not self._library.bundles:
             menu.addAction("No model is installed yet").setEnabled(False)
         menu.addSeparator()

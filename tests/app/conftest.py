@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.main import open_window
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from tests.app.model_facts import CURATED
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 
@@ -59,7 +60,7 @@ def open_app(qtbot: QtBot, qapp: QApplication, monkeypatch: pytest.MonkeyPatch) 
         models: ScriptedModels | None = None,
     ) -> Opened:
         service = ScriptedService(script or Script(speed=20.0))
-        models = models or ScriptedModels(ModelsScript())
+        models = models or ScriptedModels(ModelsScript() if bundles else ModelsScript(offers=CURATED))
         window = open_window(qapp, service, lambda _recent: bundles, models)
         opened.append(Opened(window, service, models))
         if bundles:

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.settings import read_settings, settings_path
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from tests.app.conftest import BUNDLES, OpenApp
+from tests.app.scripted_models import ModelsScript, ScriptedModels
 
 MODELS = Path(__file__).parents[1] / "models"
 TINY, DRAFT, EAGLE = (MODELS / f"{name}.gguf" for name in ("llama", "llama-draft", "llama-eagle3"))
@@ -88,7 +89,7 @@ def test_a_drafter_that_cannot_run_yet_is_shown_greyed_with_the_reason(
     drafted = Bundle(
         "SmolLM2 with MTP", "/models/mtp.gguf", DrafterChoice(DrafterKind.MTP, "/models/head.gguf")
     )
-    window = open_app(bundles=(BUNDLES[0], drafted)).window
+    window = open_app(bundles=(BUNDLES[0], drafted), models=ScriptedModels(ModelsScript(offers=()))).window
     picker = window.compare.picker
     picker._session.choose(Bundle("SmolLM2 with MTP", "/models/mtp.gguf"))
     menu = QMenu()

@@ -282,6 +282,8 @@ def test_a_download_shows_in_the_list_the_detail_the_ring_and_the_tray(
     page.detail.download.go.click()
     qtbot.waitUntil(lambda: window.tray.isVisible())
     page.detail.download.cancel.click()
+    if page.detail.download.delete.isVisible():
+        page.detail.download.delete.click()
     qtbot.waitUntil(lambda: page.detail.primary.isVisible())
     assert page.detail.download.isHidden()
 
@@ -316,6 +318,22 @@ def test_a_download_that_does_not_go_on_says_why(
     assert page.detail.download.words.startswith(said)
     assert page.detail.download.go.text() == verb
     assert "/s" not in page.detail.download.words
+
+
+def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) -> None:
+    page = choose(qtbot, opened, "gemma-4-e4b")
+    row = page.detail.download
+    opened.models.show_download(progress_of(ENTRIES[0].bundle, 0.4, DownloadState.PAUSED))
+    qtbot.waitUntil(row.isVisible)
+    row.cancel.click()
+    assert asked(opened, "cancel_download") == []
+    assert row.delete.text() == "Delete 2.0 GB"
+    row.keep.click()
+    assert row.go.isVisible()
+    row.cancel.click()
+    row.delete.click()
+    qtbot.waitUntil(lambda: row.isHidden())
+    assert asked(opened, "cancel_download") == ["gemma-4-e4b"]
 
 
 def test_what_was_on_its_way_when_slipstream_ended_comes_back_paused(qtbot: QtBot, open_app: OpenApp) -> None:
@@ -521,6 +539,13 @@ def test_what_was_downloaded_from_the_hub_is_loaded_from_its_page(qtbot: QtBot, 
     page.detail.primary.click()
     qtbot.waitUntil(lambda: opened.window.pages.currentIndex() == 0)
     assert opened.window.chat.picker.target.chosen == "Qwen3.8-27B-GGUF Q4_K_M"
+
+
+def test_the_pickers_offer_what_the_shelf_holds(qtbot: QtBot, opened: Opened) -> None:
+    menu = QMenu()
+    opened.window.compare.picker._fill_targets(menu)
+    names = [one.text() for one in menu.actions()]
+    assert names[:3] == ["Gemma 4 E2B", "Starter: SmolLM2 135M", "Qwen2.5 Coder 1.5B"]
 
 
 def test_going_offline_and_back_is_followed(qtbot: QtBot, opened: Opened) -> None:

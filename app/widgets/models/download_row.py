@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from app import fonts
+from app.format import file_size
 from app.models.downloads import file_rows, state_words
 from app.models.state import ModelsState
 from app.widgets.elided import ElidedLabel
@@ -14,6 +15,7 @@ from app.widgets.parts import button, label, set_tone
 from app.widgets.progress_line import ProgressLine
 from engine.download.progress import DownloadProgress, DownloadState
 
+_MUCH_BYTES = 50_000_000
 _TONES = {DownloadState.STALLED: "warning", DownloadState.FAILED: "error"}
 
 
@@ -31,11 +33,16 @@ class DownloadRow(QFrame):
         self._line = ProgressLine("Download", "accent", "there", track="line")
         self.go = button("Pause")
         self.cancel = button("Cancel", role="quiet", tip="Stop, and delete what has come so far")
+        self.keep = button("Keep it", role="quiet")
+        self.delete = button("Delete")
+        self._asks = False
         self.dismiss = button("Dismiss", role="quiet", tip="Take it off the list")
         self._table = Table()
         self.files = Disclosure("Files", self._table, apart=True)
         self.go.clicked.connect(self._on_go)
-        self.cancel.clicked.connect(lambda: state.service.cancel_download(self._id))
+        self.cancel.clicked.connect(self._on_cancel)
+        self.keep.clicked.connect(lambda: self._ask(asks=False))
+        self.delete.clicked.connect(lambda: state.service.cancel_download(self._id))
         self.dismiss.clicked.connect(lambda: state.dismiss(self._id))
         self._lay_out()
 
@@ -43,7 +50,7 @@ class DownloadRow(QFrame):
         buttons = QHBoxLayout()
         buttons.setSpacing(4)
         buttons.addWidget(self.files, 1)
-        for one in (self.dismiss, self.cancel, self.go):
+        for one in (self.dismiss, self.cancel, self.go, self.keep, self.delete):
             buttons.addWidget(one)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -74,9 +81,26 @@ class DownloadRow(QFrame):
         self.go.setAccessibleName(f"{verb}: {name}")
         self.cancel.setAccessibleName(f"Cancel: {name}")
         self.dismiss.setAccessibleName(f"Dismiss: {name}")
-        self.go.setVisible(not state.is_over)
-        self.cancel.setVisible(not state.is_over)
-        self.dismiss.setVisible(state.is_over)
+        self.delete.set_words(f"Delete {file_size(progress.done_bytes)}")
+        self._ask(asks=self._asks and not state.is_over)
+
+    def _ask(self, *, asks: bool) -> None:
+        """Put the question whether to delete what has come in the place of the buttons, or take it away."""
+        self._asks = asks
+        is_over = self._progress is None or self._progress.state.is_over
+        self.go.setVisible(not is_over and not asks)
+        self.cancel.setVisible(not is_over and not asks)
+        self.dismiss.setVisible(is_over)
+        self.keep.setVisible(asks)
+        self.delete.setVisible(asks)
+
+    def _on_cancel(self) -> None:
+        """Cancel at once what has hardly begun; ask before much is deleted."""
+        if self._progress is not None and self._progress.done_bytes > _MUCH_BYTES:
+            self._ask(asks=True)
+            self.keep.setFocus()
+        else:
+            self._state.service.cancel_download(self._id)
 
     def _on_go(self) -> None:
         progress = self._progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QElapsedTimer
 from PySide6.QtWidgets import QBoxLayout, QFrame, QVBoxLayout
 
 from app import fonts
@@ -20,6 +21,7 @@ class MeasureStrip(QFrame):
     def __init__(self, state: ModelsState) -> None:
         super().__init__()
         self._state = state
+        self._since = QElapsedTimer()
         self._words = label(tone="muted", font=fonts.small(), wraps=True)
         self._line = ProgressLine("Measuring this computer", "accent", "done", track="line")
         self.go = button(_VERB)
@@ -50,9 +52,15 @@ class MeasureStrip(QFrame):
     def _show(self) -> None:
         measuring, devices = self._state.measuring, self._state.speed.devices
         self._line.setVisible(measuring is not None)
+        if measuring is None:
+            self._since.invalidate()
+        elif not self._since.isValid():
+            self._since.start()
         if measuring is not None:
             what = measuring.what or "Getting ready"
-            self._words.setText(f"{what} · {share(measuring.fraction)}")
+            elapsed_s = self._since.elapsed() / 1000
+            since = f" · {elapsed_s:.0f} s" if elapsed_s >= 1 else ""
+            self._words.setText(f"{what} · {share(measuring.fraction)}{since}")
             self._line.set_progress(measuring.fraction)
             self.go.set_words("Cancel")
             return
