@@ -7,3 +7,4 @@ import tempfile
 
 # What loads leave behind does not mix with the person's own.
 os.environ["SLIPSTREAM_CACHE_DIR"] = tempfile.mkdtemp(prefix="slipstream-tests-")
+os.environ["SLIPSTREAM_DATA_DIR"] = tempfile.mkdtemp(prefix="slipstream-tests-")

@@ -7,12 +7,8 @@ from PySide6.QtCore import QObject
 from app.pages.compare_run import CompareRun
 from app.session import EngineSession
 from engine.models_service import ModelsService
-from engine.speculation.round import FinishReason
+from engine.recommend.races import telling_speeds
 from engine.worker.messages import Loaded, MemoryChanged, Ready
-
-LEAST_TOKENS = 32
-"""A race of fewer tokens says little about a computer."""
-_WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
 
 
 class EngineNotes(QObject):
@@ -40,11 +36,10 @@ class EngineNotes(QObject):
         self._service.note_loaded(self._worker_pid, event.memory_bytes)
 
     def _on_race(self) -> None:
-        """Remember a race whose lanes both came to their end."""
+        """Remember a race that tells how fast both lanes are here."""
         race = self._run.race
-        if race is None or any(lane.reason not in _WHOLE for lane in race.lanes):
+        if race is None:
             return
-        plain, speculative = (lane.metrics for lane in race.lanes)
-        enough = min(plain.n_tokens, speculative.n_tokens) >= LEAST_TOKENS and speculative.drafted > 0
-        if enough and plain.tokens_per_s and speculative.tokens_per_s:
-            self._service.remember_race(race.bundle, plain.tokens_per_s, speculative.tokens_per_s)
+        speeds = telling_speeds(*(lane.metrics for lane in race.lanes))
+        if speeds is not None:
+            self._service.remember_race(race.bundle, *speeds)

@@ -19,6 +19,9 @@ INSTALLED = "On this computer"
 HUB = "From the Hub"
 MOST_RANKED = 3
 SEARCH_AGAIN = "search-again"
+SHOW_ALL = "show-all"
+MOST_CURATED = 10
+"""So many of the catalogue, until all are asked for: what is on this computer is not to be far below."""
 
 
 class RowKind(StrEnum):
@@ -57,12 +60,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is left out. `text` is looked for in names and in what they are good at; sizes in parameters, 0: any."""
+    """What is left out. `text` is looked for in names and in what they are good at; sizes in parameters, 0: any.
+
+    `whole` shows all of the catalogue, as any text does.
+    """
 
     text: str = ""
     only_fitting: bool = False
     only_drafted: bool = False
     params: tuple[int, int] = (0, 0)
+    whole: bool = False
 
     def takes(self, offer: Offer) -> bool:
         if self.only_fitting and offer.advice.fit is Fit.DOES_NOT_FIT:
@@ -93,8 +100,15 @@ def rows_of(state: ModelsState, hub: HubState, wanted: Filter) -> tuple[Row, ...
     for title, offers in ((CURATED, curated), (INSTALLED, installed)):
         if offers:
             rows.append(Row(RowKind.HEADER, title, title))
-            rows += [_offer_row(offer, state) for offer in offers]
-    if state.is_listed and not shown:
+            n_shown = len(offers)
+            if title == CURATED and not (wanted.whole or wanted.text):
+                n_shown = MOST_CURATED if len(offers) > MOST_CURATED + 1 else n_shown
+            rows += [_offer_row(offer, state) for offer in offers[:n_shown]]
+            if n_shown < len(offers):
+                rows.append(Row(RowKind.NOTE, SHOW_ALL, f"Show {len(offers) - n_shown} more"))
+    if not state.is_listed:
+        rows.append(Row(RowKind.NOTE, "", "Looking at what there is and what fits…"))
+    elif not shown:
         nothing = "Nothing here matches." if state.offers else "No model is here yet."
         rows.append(Row(RowKind.NOTE, "", nothing))
     rows.append(Row(RowKind.HEADER, HUB, HUB))

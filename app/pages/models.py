@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -9,11 +11,11 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 from app.announce import announce
 from app.models.budgets import Budgets
 from app.models.hub import HubState
-from app.models.rows import SEARCH_AGAIN, Filter, Row, RowKind, rows_of
+from app.models.rows import SEARCH_AGAIN, SHOW_ALL, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
-from app.session import EngineSession
+from app.session import EngineSession, ModelPhase, ModelState
 from app.trouble import Trouble
 from app.widgets.load_strip import LoadStrip
 from app.widgets.models.detail import ModelDetail, spoken_of
@@ -48,6 +50,7 @@ class ModelsPage(QWidget):
         self.hub = HubState(state.service, state.bridge, self)
         self.budgets = Budgets(state.service, state.bridge, self)
         self._wanted_repo = ""
+        self._shows_all = False
         self.search = SearchBar()
         self.list = ModelList(lambda: self.hub.can_fetch_more, self.hub.fetch_more)
         self.measure = MeasureStrip(state)
@@ -60,7 +63,7 @@ class ModelsPage(QWidget):
         self.side = QStackedWidget()
         self.doing = ModelsActions(self, state, session, self.detail)
         self._lay_out()
-        self._connect()
+        self._connect(session)
         self.lesson.teach(can_begin=False)
         self._show_rows()
 
@@ -94,7 +97,7 @@ class ModelsPage(QWidget):
         column.addWidget(NoticeStack(self.offline, self.notice))
         column.addLayout(columns, 1)
 
-    def _connect(self) -> None:
+    def _connect(self, session: EngineSession) -> None:
         self.search.changed.connect(self._on_filter)
         self.search.sort_changed.connect(lambda sort: self.hub.ask_for(sort=sort))
         self.search.left.connect(self._enter_list)
@@ -110,6 +113,7 @@ class ModelsPage(QWidget):
         self._state.troubled.connect(self._on_trouble)
         self.hub.changed.connect(self._show_rows)
         self.hub.repo_changed.connect(self._on_repo)
+        session.state_changed.connect(self._on_model)
         self.detail.memory.said.connect(lambda words: announce(self.detail, words))
 
     def focus_first(self) -> None:
@@ -119,7 +123,8 @@ class ModelsPage(QWidget):
     # ----------------------------------------------------------------------------------------- showing
 
     def _show_rows(self) -> None:
-        self.list.set_rows(rows_of(self._state, self.hub, self.search.filter))
+        wanted = replace(self.search.filter, whole=self._shows_all)
+        self.list.set_rows(rows_of(self._state, self.hub, wanted))
 
     def _on_filter(self, wanted: Filter) -> None:
         self.hub.ask(wanted.text)
@@ -177,6 +182,12 @@ class ModelsPage(QWidget):
         self.side.setCurrentWidget(self.detail)
         announce(self.detail, spoken_of(subject))
 
+    def _on_model(self, state: ModelState) -> None:
+        """Other memory is free now: what is shown is asked for anew."""
+        if state.phase is not ModelPhase.LOADING:
+            self.budgets.forget()
+            self.detail.show_memory()
+
     def _on_connection(self, is_online: bool) -> None:
         if is_online:
             self.offline.hide()
@@ -212,6 +223,9 @@ class ModelsPage(QWidget):
     def _on_activated(self, row: Row) -> None:
         if row.key == SEARCH_AGAIN:
             self.hub.search_now()
+        elif row.key == SHOW_ALL:
+            self._shows_all = True
+            self._show_rows()
         elif row.key == self.detail.subject.id:
             self.detail.act()
 

@@ -67,7 +67,9 @@ class ModelsActions(QObject):
             return
         self._then = ""
         if state.phase is ModelPhase.LOADED:
-            self._page.page_asked.emit(then)
+            # Who went to another page meanwhile is left there.
+            if self._page.isVisible():
+                self._page.page_asked.emit(then)
         elif state.phase is ModelPhase.FAILED and state.trouble is not None:
             self._tell_why_not(state.trouble, then)
 

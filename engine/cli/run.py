@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 import sys
@@ -19,6 +20,8 @@ from engine.cli.terminal import write_json
 from engine.measure.report import BASELINE, SPECULATIVE, DifferenceReport, as_json, lane_report, run_report
 from engine.measure.verdict import verdict
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.recommend.races import telling_speeds
+from engine.recommend.store import remember_race
 from engine.service import EngineService, Service
 from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, Prompt
 
@@ -50,6 +53,8 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
             client.raise_if_interrupted()
     if interrupted_by:
         print(f"slipstream: stopped by {_CAUSES[interrupted_by]}; this is what there was.", file=sys.stderr)
+    if is_race:
+        _remember(bundle, recording)
     _print_result(options, bundle, recording, is_race)
     return _EXIT_SIGNAL_BASE + interrupted_by if interrupted_by else 0
 
@@ -80,6 +85,14 @@ def _submit(service: EngineService, prompt: Prompt, options: RunOptions, is_race
         return service.race(prompt, options.generation)
     speculative = options.drafter.kind is not DrafterKind.NONE
     return service.generate(prompt, options.generation, speculative=speculative)
+
+
+def _remember(bundle: Bundle, recording: Recording) -> None:
+    """Have `models recommend` know this computer's own figures from now on."""
+    speeds = telling_speeds(recording.metrics[PLAIN_LANE], recording.metrics[SPECULATIVE_LANE])
+    if speeds is not None:
+        with contextlib.suppress(OSError):
+            remember_race(bundle, *speeds)
 
 
 def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_race: bool) -> None:

@@ -58,7 +58,7 @@ class Surroundings:
 
 @dataclass
 class BundleDownload:
-    """What is known of one download. Everything that changes is guarded by `lock`; `run` is its thread's work."""
+    """What is known of one download. Everything that changes is guarded by `lock`; `_work` is its thread's."""
 
     bundle: RemoteBundle
     around: Surroundings

@@ -88,7 +88,7 @@ def _checked(file: RemoteFile, found: dict[str, str], url: str) -> Located:
             detail=f"{file.repo}/{file.path}: {file.sha256} ({file.size_bytes}) → {etag} ({size_bytes})",
         )
     sha256 = file.sha256 or (etag if _SHA256.fullmatch(etag) else "")
-    commit = found.get("commit", file.revision)
+    commit = file.revision if file.is_at_commit else found.get("commit", file.revision)
     told = msgspec.structs.replace(file, revision=commit, size_bytes=size_bytes, sha256=sha256)
     located = Located(told, etag, url)
     if not (located.sha256 or located.git_blob) or not size_bytes:

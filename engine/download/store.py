@@ -69,6 +69,22 @@ def read_manifests(folder: Path) -> tuple[Manifest, ...]:
     return tuple(manifest for manifest in found if manifest is not None)
 
 
+class _Pending(msgspec.Struct, frozen=True):
+    """As much of a job (engine/download/jobs.py) as a reader needs that must not import the network."""
+
+    bundle: RemoteBundle
+
+
+def pending_bundles(folder: Path) -> tuple[RemoteBundle, ...]:
+    """Return the bundles that are on their way to `folder`, running or not."""
+    try:
+        paths = sorted((folder / WORK_FOLDER / "jobs").glob("*.json"))
+    except OSError:
+        return ()
+    found = (read_json(path, _Pending) for path in paths)
+    return tuple(pending.bundle for pending in found if pending is not None)
+
+
 def read_manifest(folder: Path, bundle_id: str) -> Manifest | None:
     return read_json(manifest_path(folder, bundle_id), Manifest)
 

@@ -68,7 +68,7 @@ class FactsCache:
         try:
             write_json(self._path, _Kept(entries=self._used))
             self._known = dict(self._used)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             _log.warning("Facts of models cannot be kept: %s", error)
 
 
@@ -93,5 +93,6 @@ def _read(path: Path, size_bytes: int, changed_at_ns: int) -> _Entry:
         return _Entry(size_bytes, changed_at_ns, None, error.sentence, error.remedy)
     except SlipstreamError:
         raise
-    except (OSError, ValueError) as error:
-        raise FileGone(f"The file “{path.name}” cannot be read.", detail=f"{path}: {error}") from error
+    except Exception as error:
+        # One odd file must not keep a person from all the others.
+        raise FileGone(f"The file “{path.name}” cannot be read.", detail=f"{path}: {error!r}") from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.download.store import file_path, read_manifests
+from engine.download.store import file_path, pending_bundles, read_manifests
 from engine.errors import UnsafeName
 from engine.models.found import FoundFile, group_of
 from engine.models.hub_cache import files_in_hub_cache
@@ -43,7 +44,20 @@ def read_downloaded(folder: Path) -> tuple[DownloadedBundle, ...]:
 
 
 def loose_files(folder: Path) -> Iterator[FoundFile]:
-    """Yield every GGUF of the folder, in the Hub's layout or put there by hand."""
-    yield from files_in_hub_cache(folder)
+    """Yield every other GGUF of the folder, in the Hub's layout or put there by hand.
+
+    A file of a bundle that is still on its way is none yet, though it may be whole itself.
+    """
+    coming = set(_paths_of(folder, pending_bundles(folder)))
+    for found in files_in_hub_cache(folder):
+        if found.path not in coming:
+            yield FoundFile(found.path, Place.FOLDER, group=found.group)
     for path in gguf_files(folder):
-        yield FoundFile(path, Place.FOLDER, group=group_of(path))
+        if path not in coming:
+            yield FoundFile(path, Place.FOLDER, group=group_of(path))
+
+
+def _paths_of(folder: Path, bundles: Iterable[RemoteBundle]) -> Iterator[Path]:
+    for bundle in bundles:
+        with contextlib.suppress(UnsafeName):
+            yield from [file_path(folder, file) for file in bundle.files]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import defaultdict
@@ -14,13 +15,14 @@ import msgspec
 
 from engine.errors import SlipstreamError
 from engine.models.beside import choose_drafter
-from engine.models.bundle import Bundle, DrafterChoice
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
 from engine.models.found import FoundFile
 from engine.models.own_folder import DownloadedBundle
 from engine.models.parts import part_of
 from engine.models.shelf import InstalledModel, Place
+from engine.models.walk import is_encodable
 
 STARTER_ID: Final = "starter"
 _UNWIELDY: Final = re.compile(r"\s+")
@@ -124,7 +126,11 @@ def _downloaded(bundle: DownloadedBundle, read: ReadFacts, sorted_: _Sorted) -> 
 
 def _sort(file: FoundFile, read: ReadFacts, sorted_: _Sorted) -> None:
     part = part_of(file.path.name)
-    if (part is not None and part[1] > 1) or not sorted_.is_new(file.path):
+    if (
+        (part is not None and part[1] > 1)
+        or not is_encodable(str(file.path))
+        or not sorted_.is_new(file.path)
+    ):
         return
     try:
         facts = read(file.path)
@@ -147,7 +153,11 @@ def _model(
     known = {drafter.path: drafter for drafter in drafters}
     if file.drafter is not None:
         known |= _readable(file.drafter, read)
-    choice = choose_drafter(facts, tuple(known.values()))
+    try:
+        choice = choose_drafter(facts, tuple(known.values()))
+    except (SlipstreamError, OSError):
+        # A drafter went away while it was compared; without one the model is as good as before.
+        choice = NGRAM_DRAFTER
     name = file.name or _stem(file.path)
     drafter_bytes = known[choice.path].file_bytes if choice.path in known else 0
     bundle = Bundle(name, str(file.path), choice)
@@ -188,8 +198,8 @@ def _with_ids(models: Sequence[InstalledModel]) -> tuple[InstalledModel, ...]:
     named = []
     for model in models:
         plain = _UNWIELDY.sub("-", model.id)
-        candidates = [plain, f"{plain}@{model.place}"]
-        candidates += [f"{plain}@{model.place}-{number}" for number in range(2, len(models) + 2)]
+        numbered = (f"{plain}@{model.place}-{number}" for number in itertools.count(2))
+        candidates = itertools.chain((plain, f"{plain}@{model.place}"), numbered)
         model_id = next(candidate for candidate in candidates if candidate.casefold() not in taken)
         taken.add(model_id.casefold())
         named.append(msgspec.structs.replace(model, id=model_id))

@@ -45,8 +45,9 @@ class Advice(msgspec.Struct, frozen=True):
     """What is expected of one bundle here.
 
     `plain` and `speculative` are None where nothing can be said. `rank` counts recommended bundles from 1, 0: not
-    recommended. `sentence` says why this one, what it costs and what would make it better. `fit_sentence` has the
-    numbers behind the badge. `is_estimate`: the memory is estimated from facts, not told by llama.cpp.
+    recommended. `sentence` says why this one, what it costs and what would make it better; of one that is not
+    recommended why not, "" where `fit_sentence` says enough, which has the numbers behind the badge. `is_estimate`: the
+    memory is estimated from facts, not told by llama.cpp.
     """
 
     id: str

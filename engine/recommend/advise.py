@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,12 +16,13 @@ from engine.recommend.forecast import device_kind_of, plain_forecast, speculativ
 from engine.recommend.placement import Capacity, Placement, capacity_of, place
 from engine.recommend.store import NO_FIGURES, OwnFigures
 from engine.recommend.subject import Subject
-from engine.recommend.words import Lead, better, cost, fit_sentence, why
+from engine.recommend.words import Lead, better, cost, fit_sentence, why, why_not
 
 COMFORTABLE_TOKENS_PER_S: Final = 8.0
 """About as fast as people read."""
 MOST_RECOMMENDED_SLOW: Final = 3
 CTX_STEP: Final = 256
+_SAME_PACE: Final = 1.3
 
 NOT_MEASURED: Final = ComputerSpeed()
 
@@ -64,6 +66,11 @@ class _Case:
         return self.advice.largest_n_ctx >= USABLE_N_CTX
 
     @property
+    def pace_class(self) -> int:
+        """Return a number that is the same for paces that nobody could tell apart."""
+        return round(math.log(self.pace, _SAME_PACE)) if self.pace > 0 else 0
+
+    @property
     def is_comfortable(self) -> bool:
         return self.pace >= COMFORTABLE_TOKENS_PER_S
 
@@ -87,7 +94,8 @@ def recommend(
     """Return advice about all `subjects`: the recommended ones in their order, then the rest as they came.
 
     Recommended is what fits with a usable context and answers comfortably, the most capable first, one form of each
-    model; where nothing is comfortable, the fastest few. `figures` and `budgets` by id.
+    model; where nothing is comfortable, the fastest few. The sentence of what is not recommended says why not.
+    `figures` and `budgets` by id.
     """
     cases = [
         _case(s, computer, (figures or {}).get(s.id, NO_FIGURES), (budgets or {}).get(s.id)) for s in subjects
@@ -95,12 +103,14 @@ def recommend(
     ranked = _ranking([case for case in cases if case.can_be_recommended])
     chosen = [_with_sentence(case, rank, ranked[0], computer) for rank, case in enumerate(ranked, start=1)]
     taken = {case.subject.id for case in ranked}
-    return (*chosen, *(case.advice for case in cases if case.subject.id not in taken))
+    best_forms = {case.subject.family: case.subject.name for case in ranked}
+    return (*chosen, *(_without_rank(case, best_forms) for case in cases if case.subject.id not in taken))
 
 
 def _ranking(cases: Sequence[_Case]) -> list[_Case]:
     comfortable = sorted(
-        (case for case in cases if case.is_comfortable), key=lambda c: (-c.subject.quality, -c.pace)
+        (case for case in cases if case.is_comfortable),
+        key=lambda case: (-case.subject.quality, -case.pace_class, case.advice.total_bytes),
     )
     slow = sorted((case for case in cases if not case.is_comfortable), key=lambda c: -c.pace)
     seen: set[str] = set()
@@ -127,6 +137,18 @@ def _with_sentence(case: _Case, rank: int, first: _Case, computer: Computer) -> 
     parts += [better(advice.fit, case.subject.drafter_kind, speed, short_bytes, case.is_comfortable)]
     sentence = "; ".join(part for part in parts if part)
     return msgspec.structs.replace(advice, rank=rank, sentence=f"{sentence}.")
+
+
+def _without_rank(case: _Case, best_forms: Mapping[str, str]) -> Advice:
+    advice = case.advice
+    reason = why_not(
+        advice.fit,
+        advice.largest_n_ctx,
+        advice.speculative or advice.plain,
+        best_forms.get(case.subject.family, ""),
+        is_comfortable=case.is_comfortable,
+    )
+    return msgspec.structs.replace(advice, sentence=reason)
 
 
 def _case(subject: Subject, computer: Computer, figures: OwnFigures, budget: Budget | None) -> _Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.budget.budget import USABLE_N_CTX
 from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.recommend.advice import Fit, SpeedRange
 
@@ -43,6 +44,8 @@ def fit_sentence(fit: Fit, total_bytes: int, room_bytes: int, n_ctx: int, *, has
     needs = f"Needs {gib(total_bytes)} with a context of {tokens(n_ctx)}"
     place = "on the GPU" if has_gpu else "of memory"
     match fit:
+        case Fit.UNKNOWN if total_bytes:
+            return f"Its files take {gib(total_bytes)}; what a context takes is not known before its header is read."
         case Fit.UNKNOWN:
             return "Its size is not known before the Hub is asked."
         case Fit.DOES_NOT_FIT:
@@ -81,6 +84,25 @@ def why(lead: Lead) -> str:
     if lead.times_as_fast >= _CLEARLY:
         return f"{capable}{link} about {lead.times_as_fast:.1f} times as fast"
     return f"{capable}{link} takes {gib(lead.less_bytes)} less" if lead.less_bytes > _GIB / 2 else capable
+
+
+def why_not(
+    fit: Fit, largest_n_ctx: int, speed: SpeedRange | None, better_form: str, *, is_comfortable: bool
+) -> str:
+    """Return why one is not recommended, "" where how it fits says it already.
+
+    `better_form` is the name of another form of the same model, which is.
+    """
+    if fit in (Fit.DOES_NOT_FIT, Fit.UNKNOWN):
+        return ""
+    if largest_n_ctx < USABLE_N_CTX:
+        return f"Not recommended here: a conversation of {tokens(USABLE_N_CTX)} has no room in it."
+    if better_form:
+        return f"“{better_form}” is the form of this model that suits this computer best."
+    if is_comfortable:
+        return ""
+    pace = f": {speed_words(speed)}" if speed is not None else ""
+    return f"Not recommended here: it would be slow{pace}."
 
 
 def cost(total_bytes: int, speed: SpeedRange | None) -> str:

@@ -33,6 +33,7 @@ def _words(widget: QWidget) -> str:
     return widget.text() if isinstance(widget, QLabel | QAbstractButton) else str(widget.accessibleName())
 
 
+@pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
 @pytest.mark.parametrize("scene", MODEL_SCENES, ids=lambda scene: scene.name)
 def test_nothing_is_cut_and_nothing_overlaps(qtbot: QtBot, open_app: OpenApp, scene: ModelScene) -> None:
     window = open_app(models=ScriptedModels(scene.script)).window
@@ -65,6 +66,7 @@ def test_nothing_is_cut_at_twice_the_scale() -> None:
     assert "2 passed" in done.stdout
 
 
+@pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
 @pytest.mark.parametrize("name", ["downloading", "gated", "repository", "panel"])
 def test_everything_that_can_be_pressed_has_a_name(qtbot: QtBot, open_app: OpenApp, name: str) -> None:
     scene = next(scene for scene in MODEL_SCENES if scene.name == name)

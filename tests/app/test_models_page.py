@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.pages.models import ModelsPage
 from engine.budget.budget import KvType
 from engine.download.progress import DownloadState
+from engine.hub.listing import HubQuery
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle
 from engine.models_events import ConnectionChanged
@@ -52,6 +53,10 @@ def asked(opened: Opened, name: str) -> list[object]:
     return [what for called, what in opened.models.calls if called == name]
 
 
+def searches(opened: Opened) -> list[tuple[HubQuery, str]]:
+    return [what for what in asked(opened, "search") if isinstance(what, tuple)]
+
+
 # ------------------------------------------------------------------------------------------------ list
 
 
@@ -82,7 +87,7 @@ def test_typing_filters_at_once_and_asks_the_hub_once_the_typing_pauses(qtbot: Q
     assert "Gemma 4 E4B" not in shown
     assert "Searching the Hub…" in shown
     qtbot.waitUntil(lambda: any(row.kind == "repo" for row in page.list.rows))
-    assert [query.text for query, _ in asked(opened, "search")] == ["qwen"]  # type: ignore[misc]
+    assert [query.text for query, _ in searches(opened)] == ["qwen"]
 
 
 def test_the_hub_is_fetched_page_by_page_as_the_end_is_seen(qtbot: QtBot, opened: Opened) -> None:
@@ -93,7 +98,7 @@ def test_the_hub_is_fetched_page_by_page_as_the_end_is_seen(qtbot: QtBot, opened
     bar = page.list.verticalScrollBar()
     bar.setValue(bar.maximum())
     qtbot.waitUntil(lambda: len(page.hub.models) > before, timeout=5000)
-    cursors = [cursor for _, cursor in asked(opened, "search")]  # type: ignore[misc]
+    cursors = [cursor for _, cursor in searches(opened)]
     assert cursors[:2] == ["", "20"]
     assert len({model.repo for model in page.hub.models}) == len(page.hub.models)
 

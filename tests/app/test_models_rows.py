@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
@@ -89,6 +90,16 @@ def test_filters_leave_out_what_was_not_asked_for(
     shown = titles(rows_of(state, hub_of(state), wanted))
     assert kept in shown
     assert left_out not in shown
+
+
+def test_a_long_catalogue_is_cut_until_all_of_it_or_something_in_it_is_asked_for(state: ModelsState) -> None:
+    extra = tuple(msgspec.structs.replace(OFFERS[0], id=f"more-{i}", name=f"More {i}") for i in range(20))
+    state.offers = (*OFFERS, *extra)
+    rows = rows_of(state, hub_of(state), Filter())
+    assert "Show 19 more" in titles(rows)
+    assert [row.title for row in rows].index(INSTALLED) == 12
+    assert "More 19" in titles(rows_of(state, hub_of(state), Filter(whole=True)))
+    assert "More 19" in titles(rows_of(state, hub_of(state), Filter("more")))
 
 
 def test_nothing_found_is_said_in_words(state: ModelsState) -> None:

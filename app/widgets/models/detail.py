@@ -124,7 +124,7 @@ class ModelDetail(QScrollArea):
             one.clicked.connect(lambda _=False, signal=signal: signal.emit(self._subject))
         self.all_versions.clicked.connect(lambda: self.hub_asked.emit(self._subject.source_repo))
         self.choices.subject_changed.connect(self.show_subject)
-        self.choices.loading_changed.connect(self._show_memory)
+        self.choices.loading_changed.connect(self.show_memory)
         self.memory.choice_due.connect(self._show_choice)
         self.memory.without_drafter.connect(self._leave_drafter_out)
         self._state.downloads_changed.connect(self._on_download)
@@ -175,9 +175,10 @@ class ModelDetail(QScrollArea):
         self.figures.show_advice(subject.advice, self._state.speed)
         self.gate.show_gate(subject.gate, subject.source_repo)
         self._show_actions()
-        self._show_memory()
+        self.show_memory()
 
-    def _show_memory(self) -> None:
+    def show_memory(self) -> None:
+        """Show what the subject takes as it is picked; asks where that is not known."""
         self.memory.show_subject(self._subject, self.choices.kv_type, race=self.choices.counts_race)
 
     def _show_readme(self) -> None:

@@ -188,6 +188,7 @@ class MemorySection(QWidget):
             f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')} · {until}"
         )
         self._why.setText(_why(budget))
+        self._why.setVisible(bool(self._why.text()))
         self.table.set_rows(table_of(at))
         self._caption.setText(f"Context: {context(at.n_ctx)}")
         if self.choice.offer(budget, at, self._subject.advice):
@@ -215,5 +216,4 @@ def _why(budget: Budget) -> str:
             f"{budget.n_gpu_layers_that_fit} of {count(budget.n_layers, 'layer')} fit on the GPU; "
             "the others run on the processor, which is slower."
         )
-    lines.append("A comparison keeps what was said twice; the switch above counts that in.")
     return " ".join(lines)

@@ -12,7 +12,7 @@ from app.models.words import FIT_WORDS
 from app.palette import Colours, current_colours
 from engine.recommend.advice import Fit
 
-_PAD_X, _PAD_Y, _GAP, _INDENT = 12, 8, 2, 4
+_PAD_X, _PAD_Y, _GAP, _INDENT = 12, 8, 3, 4
 _DOT_PX = 8
 _FIT_COLOURS = {
     Fit.FITS: "accent",
@@ -141,7 +141,7 @@ class RowDelegate(QStyledItemDelegate):
         if not badge:
             return 0
         width = QFontMetrics(self._small).horizontalAdvance(badge) + 14
-        pill = QRectF(room.right() - width + 1, room.top() - 0.5, width, room.height() + 1)
+        pill = QRectF(room.right() - width + 1, room.top() + 0.5, width, room.height() - 1)
         painter.setPen(QPen(colours.colour("control_line"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(pill, pill.height() / 2, pill.height() / 2)

@@ -23,7 +23,6 @@ from engine.recommend.advice import Advice, ComputerSpeed, Fit
 from engine.recommend.advise import Computer, recommend
 from engine.recommend.store import OwnFigures, keep_speed, own_figures, read_speed
 from engine.recommend.subjects import subject_of_entry
-from engine.recommend.words import speed_words
 from engine.service import Service
 from engine.worker.messages import DevicesMeasured, MeasureDevicesProgress
 
@@ -83,7 +82,7 @@ def measure(client: EngineClient) -> ComputerSpeed:
 
 
 def _figures(installed: dict[str, InstalledModel]) -> dict[str, OwnFigures]:
-    return {remote_id: own_figures(model.bundle) for remote_id, model in installed.items()}
+    return {remote_id: own_figures(model.runnable_bundle) for remote_id, model in installed.items()}
 
 
 def _print(advice: Advice, entry: CatalogueEntry, *, is_here: bool) -> None:
@@ -98,8 +97,6 @@ def _print(advice: Advice, entry: CatalogueEntry, *, is_here: bool) -> None:
         printable(f"{number}{entry.bundle.name} ({advice.id}): {', '.join(fact for fact in facts if fact)}")
     )
     text = advice.sentence or advice.fit_sentence
-    if not advice.rank and advice.plain is not None:
-        text = f"{text} Without speculation: {speed_words(advice.plain)}."
     for line in wrap(printable(text), min(width(), _MAX_WIDTH) - 3):
         print(f"   {line}")
 

@@ -12,6 +12,8 @@ from engine.cli.bundle_choice import choose_bundle
 from engine.errors import NoSuchModel
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.shelf import InstalledModel, Place
+from engine.recommend.advice import SpeedRange
+from engine.recommend.store import own_figures
 from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
 from tests.engine.cli.slipstream import LLAMA, assert_plain_failure, slipstream
 
@@ -92,10 +94,16 @@ def test_a_model_of_the_persons_is_compared_by_its_name(tmp_path: Path) -> None:
         name: str(tmp_path) for name in ("HOME", "USERPROFILE", "SLIPSTREAM_DATA_DIR", "SLIPSTREAM_CACHE_DIR")
     }
     places["SLIPSTREAM_MODELS_DIR"] = str(models)
-    run = ("--prompt", "def a", "--threads", "1", "--context", "256", "--max-tokens", "8")
+    run = ("--prompt", "def a", "--threads", "1", "--context", "256", "--max-tokens", "48")
     outcome = slipstream("compare", "--bundle", "tiny", *run, "--json", environment=places)
     assert outcome.code == 0, outcome.err
-    assert json.loads(outcome.out)["target"] == str(models / "Tiny-1M.gguf")
+    told = json.loads(outcome.out)
+    assert told["target"] == str(models / "Tiny-1M.gguf")
+    # What it reached is this computer's own figure from now on.
+    figures = own_figures(Bundle("", told["target"]), tmp_path)
+    reached = [lane["tokens_per_s"] for lane in told["lanes"]]
+    assert figures.plain == SpeedRange(reached[0], reached[0], is_measured=True)
+    assert figures.speculative == SpeedRange(reached[1], reached[1], is_measured=True)
     refused = slipstream("compare", "--bundle", "tini-1m", *run, environment=places)
     assert_plain_failure(refused, 1)
     assert "Did you mean “Tiny-1M”?" in refused.err

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from huggingface_hub import constants
 
+from engine.download import filling
 from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
 from engine.download.progress import DownloadState
@@ -352,3 +354,30 @@ def test_a_sign_in_page_in_place_of_the_file_is_waited_out(make: Make, hub: HubS
     notes = Notes()
     assert _is_whole(folder, make(notes=notes).run())
     assert "Something else answers" in notes.sentences[0]
+
+
+def test_nothing_is_asked_where_the_network_is_forbidden(
+    make: Make, hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HF_HUB_OFFLINE is read when huggingface_hub is imported."""
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(Offline, match="not to use the network"):
+        make().run()
+    assert hub.log == ()
+
+
+def test_requests_for_a_very_large_file_are_bounded(
+    make: Make, hub: HubServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "MAX_REQUEST_BYTES", 80_000)
+    assert _is_whole(folder, make().run())
+    ranges = [served.range for served in hub.log if served.is_storage]
+    assert ranges == ["bytes=0-79999", "bytes=80000-159999", "bytes=160000-199999"]
+
+
+def test_a_wait_that_the_hub_asks_for_may_be_a_date(make: Make, hub: HubServer) -> None:
+    date = "Wed, 21 Oct 2015 07:28:00 GMT"
+    hub.api_faults.add(Fault(FaultKind.STATUS, "*/resolve/*", status=503, retry_after=date))
+    notes = Notes()
+    make(notes=notes).run()
+    assert "trouble of its own; trying again" in notes.sentences[0]

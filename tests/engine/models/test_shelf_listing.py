@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.download.jobs import Job, forget_job, write_job
 from engine.download.store import Manifest, file_path, write_manifest
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts_cache import FactsCache
@@ -182,6 +183,20 @@ def test_a_bundle_whose_file_is_gone_is_passed_over_and_a_manifest_of_nonsense_i
     found = shelf(tmp_path)
     assert found.models == ()
     assert [passed.path.name for passed in found.passed_over] == ["gone.gguf"]
+
+
+def test_a_file_of_a_bundle_that_is_on_its_way_is_no_model_yet(tmp_path: Path) -> None:
+    folder = Path(os.environ["SLIPSTREAM_MODELS_DIR"])
+    target, drafter = (RemoteFile("o/n", name, "a" * 40) for name in ("target.gguf", "draft.gguf"))
+    bundle = RemoteBundle("pair", "Pair", (target,), DrafterKind.MODEL, (drafter,))
+    write_model(file_path(folder, target))
+    write_job(folder, Job(bundle))
+    write_model(folder / "loose.gguf")
+    assert [model.id for model in shelf(tmp_path).models] == ["loose"]
+    write_model(file_path(folder, drafter))
+    write_manifest(folder, bundle)
+    forget_job(folder, "pair")
+    assert [model.id for model in shelf(tmp_path).models] == ["pair", "loose"]
 
 
 def test_a_model_that_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:

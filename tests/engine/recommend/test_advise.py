@@ -123,6 +123,10 @@ def test_what_is_not_known_is_said_to_be_unknown_or_too_large() -> None:
     unknown = subject("unknown", 0, params_b=4, is_known=False)
     large = subject("large", 30, is_known=False)
     assert advise(unknown, here).fit is Fit.UNKNOWN
+    assert "not known before the Hub is asked" in advise(unknown, here).fit_sentence
+    assert advise(subject("files", 1, is_known=False), here).fit_sentence.startswith(
+        "Its files take 1.0 GiB; "
+    )
     assert advise(large, here).fit is Fit.DOES_NOT_FIT
     assert ranked((unknown, large, subject("files", 1, is_known=False)), here) == []
 
@@ -130,7 +134,20 @@ def test_what_is_not_known_is_said_to_be_unknown_or_too_large() -> None:
 def test_one_form_of_each_model_is_recommended() -> None:
     one = replace(subject("a-q4", 5), family="a")
     other = replace(subject("a-q8", 9, params_b=9), family="a")
-    assert ranked((one, other, SMALL), computer(gpu(24), cpu(32))) == ["a-q4", "small"]
+    here = computer(gpu(24), cpu(32))
+    assert ranked((one, other, SMALL), here) == ["a-q4", "small"]
+    assert by_id(recommend((one, other), here))["a-q8"].sentence == (
+        "“a-q4” is the form of this model that suits this computer best."
+    )
+
+
+def test_what_is_not_recommended_says_why_not() -> None:
+    found = by_id(recommend((*ALL, subject("short", 1, n_ctx_train=4096)), computer(cpu(100))))
+    assert found["small"].rank == 1
+    assert found["large"].sentence.startswith("Not recommended here: it would be slow: about 1.")
+    assert found["short"].sentence == (
+        "Not recommended here: a conversation of 8,192 tokens has no room in it."
+    )
 
 
 # ------------------------------------------------------------------------------------------- for all of them
@@ -162,7 +179,7 @@ def test_nothing_is_recommended_that_does_not_fit_with_a_usable_context(
     free_bytes = sum(device.memory_free_bytes for device in devices)
     known = {subject.id: subject for subject in subjects}
     for advice in found:
-        assert (advice.rank > 0) == bool(advice.sentence)
+        assert advice.sentence or advice.fit_sentence
         if advice.rank:
             total_bytes = known[advice.id].total_bytes
             assert total_bytes is not None

@@ -1,0 +1,97 @@
+"""A file that is opened by hand is looked at before it is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from app.settings import read_settings, settings_path
+from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from tests.app.conftest import BUNDLES, OpenApp
+
+MODELS = Path(__file__).parents[1] / "models"
+TINY, DRAFT, EAGLE = (MODELS / f"{name}.gguf" for name in ("llama", "llama-draft", "llama-eagle3"))
+
+
+def test_a_good_model_is_chosen_and_remembered(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app().window
+    window.compare.picker.open_target(str(TINY))
+    qtbot.waitUntil(lambda: window.compare.picker.target.chosen == "llama")
+    window.close()
+    assert read_settings(settings_path()).settings.opened_files == (str(TINY),)
+
+
+def test_a_draft_model_that_was_opened_is_offered_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app().window
+    picker = window.compare.picker
+    picker.open_pair(str(TINY), str(DRAFT))
+    qtbot.waitUntil(lambda: picker.drafter.chosen == "llama-draft")
+    assert picker.target.chosen == "llama"
+    window.close()
+    assert read_settings(settings_path()).settings.opened_files == (str(DRAFT), str(TINY))
+    menu = QMenu()
+    picker._choose_drafter(DrafterChoice())
+    picker._fill_drafters(menu)
+    assert "llama-draft" in [one.text() for one in menu.actions()]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("notes.gguf", b"these are notes", "notes.gguf"),
+        ("gone.gguf", None, "gone.gguf"),
+    ],
+)
+def test_a_wrong_file_is_refused_where_one_is_and_leaves_the_choice_alone(
+    qtbot: QtBot, open_app: OpenApp, tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    window = open_app().window
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    window.compare.picker.open_target(str(path))
+    qtbot.waitUntil(window.compare.notice.isVisible)
+    assert said in window.compare.notice.sentence
+    assert "SmolLM2" in window.compare.picker.target.chosen
+    window.close()
+    assert read_settings(settings_path()).settings.opened_files == ()
+
+
+def test_a_drafter_opened_as_a_model_says_what_it_is(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app().window
+    window.chat.picker.open_target(str(EAGLE))
+    qtbot.waitUntil(lambda: "EAGLE-3" in window.chat.notice.sentence)
+
+
+def test_a_refused_file_leaves_the_list_of_recent_ones(
+    qtbot: QtBot, open_app: OpenApp, tmp_path: Path
+) -> None:
+    window = open_app().window
+    path = tmp_path / "good.gguf"
+    path.write_bytes(TINY.read_bytes())
+    picker = window.compare.picker
+    picker.open_target(str(path))
+    qtbot.waitUntil(lambda: picker.target.chosen == "good")
+    path.write_bytes(b"not any more")
+    picker.open_target(str(path))
+    qtbot.waitUntil(window.compare.notice.isVisible)
+    assert str(path) not in picker._library.opened
+    assert "good" not in [bundle.name for bundle in picker._library.bundles]
+
+
+def test_a_drafter_that_cannot_run_yet_is_shown_greyed_with_the_reason(
+    qtbot: QtBot, open_app: OpenApp
+) -> None:
+    drafted = Bundle(
+        "SmolLM2 with MTP", "/models/mtp.gguf", DrafterChoice(DrafterKind.MTP, "/models/head.gguf")
+    )
+    window = open_app(bundles=(BUNDLES[0], drafted)).window
+    picker = window.compare.picker
+    picker._session.choose(Bundle("SmolLM2 with MTP", "/models/mtp.gguf"))
+    menu = QMenu()
+    picker._fill_drafters(menu)
+    (greyed,) = (one for one in menu.actions() if not one.isEnabled() and not one.isSeparator())
+    assert greyed.text() == "Its own MTP head – cannot answer yet"
