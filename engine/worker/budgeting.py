@@ -133,5 +133,13 @@ def _question(request: LoadRequest, n_ctx: int) -> BudgetQuestion:
 def _key(library: LlamaLibrary, request: LoadRequest, n_ctx: int, devices: Sequence[Device]) -> str:
     settings = msgspec.structs.replace(request.settings, n_ctx=n_ctx, n_threads=0, check_memory=True)
     names = [(device.name, device.memory_total_bytes) for device in devices]
-    what = (slipstream_version(), library.version, request.target, request.drafter, request.stamps(), settings, names)
+    what = (
+        slipstream_version(),
+        library.version,
+        request.target,
+        request.drafter,
+        request.stamps(),
+        settings,
+        names,
+    )
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()[:32]
