@@ -130,12 +130,6 @@ def main() -> None:
         print(json.dumps(msgspec.to_builtins(examine(Path(path), int(n_ctx), KvType(kv_type)))))
         return
     print(machine_line())
-    lines = [
-        run_one(path, int(n_ctx), KvType(kv_type))
-        for path in given.files
-        for n_ctx in given.contexts.split(",")
-        for kv_type in given.kv.split(",")
-    ]
     head = (
         "model",
         "context",
@@ -146,7 +140,12 @@ def main() -> None:
         "grown, MiB",
         "off by",
     )
-    print(table(head, [row(line) for line in lines]))
+    print(table(head, []), flush=True)
+    for path in given.files:
+        for n_ctx in given.contexts.split(","):
+            for kv_type in given.kv.split(","):
+                line = run_one(path, int(n_ctx), KvType(kv_type))
+                print("| " + " | ".join(row(line)) + " |", flush=True)
 
 
 if __name__ == "__main__":
