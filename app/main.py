@@ -65,6 +65,7 @@ def open_window(
     bridge = EngineBridge(service)
     session = EngineSession(service, bridge)
     session.choose_n_ctx(max(0, read.settings.n_ctx))
+    session.choose_kv_type(read.settings.kv_type)
     library = Library(list_installed, read.settings.opened_files)
     keeper = SettingsKeeper(path, read)
     models_bridge = ModelsBridge(models_service)

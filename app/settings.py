@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from engine.budget.budget import KvType
 from engine.models.bundle import DrafterKind
 from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
 
@@ -30,7 +31,7 @@ class RunSettings(msgspec.Struct, frozen=True):
 
 class Settings(msgspec.Struct, frozen=True):
     """`target` and `drafter_path` are files; `opened_files` those that were opened by hand, latest first.
-    `n_ctx` is the context in tokens, 0: left to the model.
+    `n_ctx` is the context in tokens, 0: left to the model; `kv_type` how precisely the cache keeps it.
     """
 
     theme: str = "system"
@@ -40,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True):
     drafter_kind: DrafterKind = DrafterKind.NGRAM
     drafter_path: str = ""
     n_ctx: int = 0
+    kv_type: KvType = KvType.F16
     opened_files: tuple[str, ...] = ()
     prompt: str = ""
     composer: str = ""

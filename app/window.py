@@ -128,6 +128,7 @@ class Window(QMainWindow):
         self.rail.keys_asked.connect(self.show_shortcuts)
         self._session.state_changed.connect(self._on_model)
         self._session.choice_changed.connect(self._remember_choice)
+        self._session.kv_type_changed.connect(lambda kv_type: self._keeper.change(kv_type=kv_type))
         self._session.n_ctx_changed.connect(lambda n_ctx: self._keeper.change(n_ctx=n_ctx))
         self.compare.picker.file_opened.connect(self._remember_files)
         self.chat.picker.file_opened.connect(self._remember_files)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.bridge import ModelsBridge
 from app.trouble import Trouble, trouble_of
-from engine.hub.listing import HubModel, HubQuery, HubRepo, HubSort
+from engine.hub.listing import HubModel, HubQuery, HubRepo, HubSort, Quantisation
 from engine.models_events import HubRepoOpened, HubSearched, ModelsFailed
 from engine.models_service import ModelsService
 
@@ -23,10 +23,12 @@ class HubState(QObject):
     Signals:
         changed: models, whether it searches, or its trouble are other ones now.
         repo_changed(str): the page of this repository came, or could not be had.
+        judged(HubRepo, str): the drafters for the quantisation with this label were looked at.
     """
 
     changed = Signal()
     repo_changed = Signal(str)
+    judged = Signal(object, str)
 
     def __init__(self, service: ModelsService, bridge: ModelsBridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -39,6 +41,8 @@ class HubState(QObject):
         self._cursor = ""
         self._job = 0
         self._repo_jobs: dict[int, str] = {}
+        self._judged: dict[tuple[str, str], HubRepo] = {}
+        self._judging: dict[int, tuple[str, str]] = {}
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(TYPING_MS)
@@ -108,6 +112,17 @@ class HubState(QObject):
             self.repo_troubles.pop(repo, None)
             self._repo_jobs[self._service.open_repo(repo)] = repo
 
+    def judge(self, repo: HubRepo, quantisation: Quantisation) -> None:
+        """Have the headers of the drafters read, to see which fit this target; `judged` follows."""
+        key = (repo.model.repo, quantisation.label)
+        if key in self._judged:
+            self.judged.emit(self._judged[key], quantisation.label)
+        elif key not in self._judging.values():
+            self._judging[self._service.judge_drafters(repo, quantisation)] = key
+
+    def is_judging(self, repo: str, label: str) -> bool:
+        return (repo, label) in self._judging.values()
+
     def _forget(self) -> None:
         self._typing.stop()
         if self._job:
@@ -123,17 +138,28 @@ class HubState(QObject):
         self.changed.emit()
 
     def _on_repo(self, event: HubRepoOpened) -> None:
+        key = self._judging.pop(event.job, None)
+        if key is not None:
+            self._judged[key] = event.repo
+            self.judged.emit(event.repo, key[1])
+            return
         self._repo_jobs.pop(event.job, None)
         repo = event.repo.model.repo
         self.repos[repo] = event.repo
         self.repo_changed.emit(repo)
 
     def _on_failed(self, event: ModelsFailed) -> None:
-        repo = self._repo_jobs.pop(event.job, None)
+        if event.job in self._judging:
+            # Which drafters fit is not known then: none is greyed, and a pair is checked when it loads.
+            repo, label = self._judging.pop(event.job)
+            if repo in self.repos:
+                self.judged.emit(self.repos[repo], label)
+            return
+        repo_asked = self._repo_jobs.pop(event.job, None)
         trouble = trouble_of(event)
-        if repo is not None and not trouble.is_cancel:
-            self.repo_troubles[repo] = trouble
-            self.repo_changed.emit(repo)
+        if repo_asked is not None and not trouble.is_cancel:
+            self.repo_troubles[repo_asked] = trouble
+            self.repo_changed.emit(repo_asked)
         if event.job == self._job:
             self._job, self.trouble = 0, None if trouble.is_cancel else trouble
             self.changed.emit()

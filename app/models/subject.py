@@ -22,12 +22,16 @@ _NOBODY = DrafterOption(DrafterKind.NONE, words.drafter_words(DrafterKind.NONE))
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One of `offer` and `repo` is set. `drafter` counts `drafters`, `quantisation` counts `versions`."""
+    """One of `offer` and `repo` is set. `drafter` counts `drafters`, `quantisation` counts `versions`.
+
+    `here` is what was downloaded with these picks, where the offer itself is not here.
+    """
 
     offer: Offer | None = None
     repo: HubRepo | None = None
     quantisation: int = 0
     drafter: int = 0
+    here: InstalledModel | None = None
 
     @property
     def id(self) -> str:
@@ -41,7 +45,7 @@ class Subject:
     def good_at(self) -> str:
         if self.offer is not None and self.offer.entry is not None:
             return self.offer.entry.good_at
-        if self.installed is not None:
+        if self.is_whole_offer and self.installed is not None:
             return words.place_words(self.installed.place)
         return f"by {self.repo.model.author}, on the Hugging Face Hub" if self.repo else ""
 
@@ -56,14 +60,19 @@ class Subject:
 
     @property
     def installed(self) -> InstalledModel | None:
-        return self.offer.installed if self.offer else None
+        return (self.offer.installed if self.offer else None) or self.here
+
+    @property
+    def is_whole_offer(self) -> bool:
+        """Whether the offer itself is on this computer, so that there is nothing else to pick."""
+        return self.offer is not None and self.offer.installed is not None
 
     @property
     def versions(self) -> tuple[tuple[str, int], ...]:
         """Return each quantisation that can be picked, with its size in bytes."""
         if self.repo is not None:
             return tuple((one.label, one.size_bytes) for one in self.repo.quantisations)
-        if self.installed is not None:
+        if self.is_whole_offer and self.installed is not None:
             return ((self.installed.quantisation or "this file", self.installed.size_bytes),)
         entry = self.offer.entry if self.offer else None
         if entry is None:
@@ -79,7 +88,7 @@ class Subject:
         return (*own, *(one for one in (_NGRAM, _NOBODY) if one.kind not in kinds))
 
     def _own_drafter(self) -> tuple[DrafterOption, ...]:
-        if self.installed is not None:
+        if self.is_whole_offer and self.installed is not None:
             choice = self.installed.bundle.drafter
             return (DrafterOption(choice.kind, words.drafter_words(choice.kind)),)
         entry = self.offer.entry if self.offer else None
@@ -113,7 +122,7 @@ class Subject:
         if self.installed is None:
             return None
         own, picked = self.installed.bundle, self.picked_drafter
-        if picked.kind is own.drafter.kind:
+        if picked.kind is own.drafter.kind or picked.kind.has_weights:
             return own
         return msgspec.structs.replace(own, drafter=DrafterChoice(picked.kind))
 
@@ -169,6 +178,19 @@ class Subject:
             return self
         version = min(other.quantisation, max(0, len(self.versions) - 1))
         return replace(self, quantisation=version, drafter=min(other.drafter, len(self.drafters) - 1))
+
+
+def judged_subject(subject: Subject, repo: HubRepo) -> Subject:
+    """Return `subject` with the drafters of `repo`, which were looked at; the picked one stays if it fits."""
+    picked = subject.picked_drafter
+    judged = replace(subject, repo=repo)
+    same = (
+        i for i, one in enumerate(judged.drafters) if (one.kind, one.files) == (picked.kind, picked.files)
+    )
+    at = next(same, -1)
+    if at < 0 or judged.drafters[at].reason:
+        at = next((i for i, one in enumerate(judged.drafters) if not one.reason), 0)
+    return replace(judged, drafter=at)
 
 
 def subject_of_repo(repo: HubRepo) -> Subject:

@@ -76,8 +76,8 @@ SEGMENT_WORDS = {
     Segment.DRAFTER_KV: "Drafter: KV cache",
     Segment.DRAFTER_COMPUTE: "Drafter: compute buffers",
     Segment.DRAFTER_OUTPUT: "Drafter: output buffers",
+    Segment.VOCABULARY: "Vocabulary, in main memory (about)",
     Segment.RACE: "Second context, for comparing",
-    Segment.VOCABULARY: "Vocabulary",
     Segment.RESERVE: "Kept free",
 }
 

@@ -13,7 +13,7 @@ from app.models.budgets import Budgets
 from app.models.hub import HubState
 from app.models.rows import SEARCH_AGAIN, SHOW_ALL, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
-from app.models.subject import Subject, subject_of_repo
+from app.models.subject import Subject, judged_subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
 from app.session import EngineSession, ModelPhase, ModelState
 from app.trouble import Trouble
@@ -27,6 +27,7 @@ from app.widgets.models.search_bar import SearchBar
 from app.widgets.notice import Notice, Remedy
 from app.widgets.notice_stack import NoticeStack
 from app.widgets.parts import IconButton
+from engine.hub.listing import HubRepo
 
 _LIST_SHARE, _LEAST_LIST_PX, _WIDEST_LIST_PX = 0.36, 272, 400
 _OFFLINE = Trouble(
@@ -113,6 +114,8 @@ class ModelsPage(QWidget):
         self._state.troubled.connect(self._on_trouble)
         self.hub.changed.connect(self._show_rows)
         self.hub.repo_changed.connect(self._on_repo)
+        self.hub.judged.connect(self._on_judged)
+        self.detail.choices.subject_changed.connect(self._judge)
         session.state_changed.connect(self._on_model)
         self.detail.memory.said.connect(lambda words: announce(self.detail, words))
 
@@ -140,6 +143,8 @@ class ModelsPage(QWidget):
             subject = Subject(offer)
             is_same_place = (offer.installed is None) == (shown.installed is None)
             self.detail.show_subject(subject.with_picks_of(shown) if is_same_place else subject)
+        elif shown.repo is not None:
+            self.detail.show_subject(shown)
         has_begun = any(one.installed and one.installed.place != "starter" for one in self._state.offers)
         if self.list.key == "" and (has_begun or self._state.speed.devices):
             self.list.choose_first()
@@ -173,9 +178,28 @@ class ModelsPage(QWidget):
         page, trouble = self.hub.repos.get(repo), self.hub.repo_troubles.get(repo)
         if page is not None:
             self._show(subject_of_repo(page))
+            self._judge(self.detail.subject)
         elif trouble is not None:
             self.lesson.fail(repo)
             self.lesson.notice.tell(trouble, Remedy("Try again", lambda: self.open_repo(repo)), tone="plain")
+
+    def _judge(self, subject: Subject) -> None:
+        """Have the drafters looked at for the version that is picked."""
+        if subject.repo is not None and subject.repo.quantisations:
+            quantisation = subject.repo.quantisations[subject.quantisation]
+            self.hub.judge(subject.repo, quantisation)
+            is_judging = self.hub.is_judging(subject.repo.model.repo, quantisation.label)
+            self.detail.choices.set_checking(is_judging)
+
+    def _on_judged(self, repo: HubRepo, label: str) -> None:
+        shown = self.detail.subject
+        if (
+            shown.id == repo.model.repo
+            and shown.repo is not None
+            and shown.versions[shown.quantisation][0] == label
+        ):
+            self.detail.choices.set_checking(False)
+            self.detail.show_subject(judged_subject(shown, repo))
 
     def _show(self, subject: Subject) -> None:
         self.detail.show_subject(subject)

@@ -8,11 +8,14 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app import fonts, words
 from app.format import count, duration, file_size, memory_size
+from app.models.memory import measured_words
+from app.models.words import KV_WORDS
 from app.session import ModelPhase, ModelState
 from app.truth import truth_light, truth_words
 from app.widgets.bundle_picker import drafter_words
 from app.widgets.parts import Popover, TintedButton, button
 from app.widgets.truth_dot import TruthDot
+from engine.budget.budget import KvType
 from engine.measure.metrics import Metrics
 from engine.worker.messages import Loaded
 
@@ -91,7 +94,9 @@ class StatusBar(QWidget):
         self._make_room()
         if state.loaded is not None and state.bundle is not None:
             name = f"{state.bundle.name} · {drafter_words(state.bundle.drafter)}"
-            self._say_bundle(name, model_detail(state.loaded))
+            self._say_bundle(
+                name, f"{model_detail(state.loaded)}\n{precision_detail(state.settings.kv_type)}"
+            )
             self._say(self._device, device_words(state.loaded), "Computer", device_detail(state.loaded))
             self.show_context(0, state.loaded.n_ctx)
         elif state.phase is ModelPhase.LOADING and state.bundle is not None:
@@ -136,9 +141,13 @@ def device_detail(loaded: Loaded) -> str:
         f"of {memory_size(device.memory_total_bytes)}"
         for device in loaded.devices
     ]
-    lines += [f"Slipstream uses {memory_size(n)} on {name}" for name, n in loaded.memory_bytes.items()]
+    lines += [f"Slipstream uses {line}" for line in measured_words(loaded).splitlines()]
     lines.append(f"{loaded.n_threads} threads, flash attention {'on' if loaded.flash_attention else 'off'}")
     return "\n".join(lines)
+
+
+def precision_detail(kv_type: KvType) -> str:
+    return f"Cache precision: {KV_WORDS[kv_type].lower()} ({kv_type})"
 
 
 def model_detail(loaded: Loaded) -> str:

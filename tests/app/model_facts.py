@@ -238,6 +238,13 @@ def installed_offer(offer: Offer) -> Offer:
     return msgspec.structs.replace(offer, installed=model)
 
 
+def offer_of(remote: RemoteBundle) -> Offer:
+    """Return the offer that a bundle of the Hub has become once it was downloaded."""
+    bundle = Bundle(remote.name, f"/models/{remote.target[0].name}", NGRAM_DRAFTER)
+    model = InstalledModel(remote.id, bundle, Place.DOWNLOADED, remote.size_bytes, remote_id=remote.id)
+    return Offer(remote.id, remote.name, Advice(remote.id, Fit.UNKNOWN, ""), None, model)
+
+
 def _here(key: str, name: str, path: str, place: Place, size_bytes: int, **facts: object) -> Offer:
     model = InstalledModel(key, Bundle(name, path), place, size_bytes)
     model = msgspec.structs.replace(model, **facts)
@@ -305,10 +312,7 @@ def repo_page(repo: str) -> HubRepo:
     drafters = (
         DrafterOption(DrafterKind.MTP, "mtp-Q8_0.gguf", (head,)),
         DrafterOption(
-            DrafterKind.DFLASH,
-            "dflash-9B-Q8_0.gguf",
-            (_file(repo, "dflash-9B-Q8_0.gguf", 1_200_000_000),),
-            reason="It was trained for a model of hidden size 4096; this one has 5120.",
+            DrafterKind.DFLASH, "dflash-9B-Q8_0.gguf", (_file(repo, "dflash-9B-Q8_0.gguf", 1_200_000_000),)
         ),
         DrafterOption(DrafterKind.NGRAM, "Words seen before (n-gram)"),
     )
@@ -316,6 +320,16 @@ def repo_page(repo: str) -> HubRepo:
         f"# {model.name}\n\nFiles of **{model.name}** for llama.cpp.\n\n- made with imatrix\n- MTP head\n"
     )
     return HubRepo(model, _REVISION, versions, drafters, readme=readme, licence_name=model.licence)
+
+
+def judged(repo: HubRepo) -> HubRepo:
+    """Return `repo` with the reason at the drafter that was trained for another model."""
+    reason = "It was trained for a model of hidden size 4096; this one has 5120."
+    drafters = tuple(
+        msgspec.structs.replace(one, reason=reason) if one.kind is DrafterKind.DFLASH else one
+        for one in repo.drafters
+    )
+    return msgspec.structs.replace(repo, drafters=drafters)
 
 
 def _facts(request: BudgetRequest) -> tuple[int, int, int, int, DrafterKind]:

@@ -41,6 +41,8 @@ from tests.app.model_facts import (
     SPEED,
     budget_of,
     installed_offer,
+    judged,
+    offer_of,
     repo_page,
 )
 
@@ -117,7 +119,7 @@ class ScriptedModels:
         return self._hub("open_repo", repo, lambda job: HubRepoOpened(job, repo_page(repo)))
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
-        return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, repo))
+        return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, judged(repo)))
 
     def note_loaded(self, worker_pid: int, memory_bytes: Mapping[str, int]) -> None:
         self.calls.append(("note_loaded", (worker_pid, dict(memory_bytes))))
@@ -224,11 +226,13 @@ class ScriptedModels:
                 break
             self.show_download(progress_of(bundle, i / steps, DownloadState.RUNNING))
             self._stopping.wait(self.script.download_s / steps)
-        self.show_download(progress_of(bundle, self.script.stop_at, self.script.stop_state))
         if self.script.stop_state is DownloadState.DONE:
             self._offers = tuple(
                 installed_offer(one) if one.remote == bundle else one for one in self._offers
             )
+            if not any(one.remote == bundle for one in self._offers):
+                self._offers = (*self._offers, offer_of(bundle))
+        self.show_download(progress_of(bundle, self.script.stop_at, self.script.stop_state))
 
     # ----------------------------------------------------------------------------------------- inside
 

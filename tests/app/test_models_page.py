@@ -241,6 +241,7 @@ def test_incompatible_drafters_are_shown_greyed_with_the_reason(qtbot: QtBot, op
     page = opened.window.models
     page.open_repo("unsloth/Qwen3.8-27B-GGUF")
     qtbot.waitUntil(lambda: page.detail.title == "Qwen3.8-27B-GGUF")
+    qtbot.waitUntil(lambda: any(one.reason for one in page.detail.subject.drafters))
     menu = QMenu()
     page.detail.choices._fill_drafters(menu)
     refused = [one for one in menu.actions() if not one.isEnabled()]
@@ -506,6 +507,20 @@ def test_a_bundle_of_the_hub_is_downloaded_as_picked(qtbot: QtBot, open_app: Ope
     assert isinstance(bundle, RemoteBundle)
     assert bundle.drafter_kind is DrafterKind.MTP
     qtbot.waitUntil(lambda: page.detail.download.isVisible())
+
+
+def test_what_was_downloaded_from_the_hub_is_loaded_from_its_page(qtbot: QtBot, opened: Opened) -> None:
+    page = opened.window.models
+    page.open_repo("unsloth/Qwen3.8-27B-GGUF")
+    qtbot.waitUntil(lambda: page.detail.title == "Qwen3.8-27B-GGUF")
+    page.detail.primary.click()
+    qtbot.waitUntil(lambda: page.detail.primary.text() == "Load", timeout=5000)
+    page.detail.choices._pick_version(0)
+    assert page.detail.primary.text() == "Download 9.4 GB"
+    page.detail.choices._pick_version(2)
+    page.detail.primary.click()
+    qtbot.waitUntil(lambda: opened.window.pages.currentIndex() == 0)
+    assert opened.window.chat.picker.target.chosen == "Qwen3.8-27B-GGUF Q4_K_M"
 
 
 def test_going_offline_and_back_is_followed(qtbot: QtBot, opened: Opened) -> None:

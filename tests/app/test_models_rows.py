@@ -17,7 +17,7 @@ from app.models.memory import bars_of, legend_of, table_of
 from app.models.rows import CURATED, HUB, INSTALLED, Filter, Row, RowKind, rows_of
 from app.models.state import ModelsState
 from app.models.subject import Subject, subject_of_repo
-from engine.budget.budget import KvType, Segment
+from engine.budget.budget import Budget, ContextBudget, DeviceUse, KvType, Segment
 from engine.download.progress import DownloadState
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models_service import BudgetRequest
@@ -144,6 +144,14 @@ def test_every_byte_of_a_budget_is_in_the_table_and_in_the_bar() -> None:
     table = dict((row[0], row[1]) for row in table_of(at))
     assert table["KV cache"].replace(" ", "") == str(at.devices[0].segments[Segment.KV])
     assert table["Together"].replace(" ", "") == str(at.devices[0].total_bytes)
+
+
+def test_every_segment_has_a_name_and_a_place_in_the_bar() -> None:
+    everything = {segment: 2**i for i, segment in enumerate(Segment)}
+    at = ContextBudget(8192, KvType.F16, (DeviceUse("CPU", everything),))
+    (bar,) = bars_of(Budget((), (at,), {}, 8192, 1), at)
+    assert bar.used_bytes == at.total_bytes
+    assert len(table_of(at)) == len(Segment) + 2
 
 
 def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:

@@ -31,10 +31,11 @@ class Choices(QWidget):
     subject_changed = Signal(object)
     loading_changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, kv_type: KvType) -> None:
         super().__init__()
         self._subject = Subject()
-        self._kv_type = KvType.F16
+        self._kv_type = kv_type
+        self._is_checking = False
         self.version = PickButton("Version", self._fill_versions)
         self.drafter = PickButton("Who guesses ahead", self._fill_drafters)
         self.precision = PickButton("Cache precision", self._fill_precisions)
@@ -68,6 +69,12 @@ class Choices(QWidget):
         self._subject = subject
         self._show()
 
+    def set_checking(self, is_checking: bool) -> None:
+        """Say that the drafters are being looked at, which takes a moment."""
+        if is_checking != self._is_checking:
+            self._is_checking = is_checking
+            self._show()
+
     def pick_kv_type(self, kv_type: KvType) -> None:
         if kv_type is not self._kv_type:
             self._kv_type = kv_type
@@ -82,7 +89,8 @@ class Choices(QWidget):
         if self._subject.versions:
             picked = self._subject.picked_drafter
             tip = "" if picked.kind in RUNNABLE_DRAFTERS else f"{words.CANNOT_RUN_YET}\n\n"
-            self.drafter.set_chosen(drafter_words(picked), tip + common_words.DRAFTING)
+            checking = " · looking whether it fits…" if self._is_checking and picked.kind.has_weights else ""
+            self.drafter.set_chosen(drafter_words(picked) + checking, tip + common_words.DRAFTING)
         self.precision.set_chosen(words.KV_WORDS[self._kv_type], words.KV_CHOICE)
 
     def _fill_versions(self, menu: QMenu) -> None:

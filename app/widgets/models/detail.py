@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -67,7 +69,7 @@ class ModelDetail(QScrollArea):
         self.download = DownloadRow(state, with_name=False)
         self.gate = GateBox(state)
         self.figures = SpeedFigures()
-        self.choices = Choices()
+        self.choices = Choices(session.kv_type)
         self.memory = MemorySection(budgets)
         self.facts = Facts()
         self._readme = QVBoxLayout()
@@ -158,6 +160,8 @@ class ModelDetail(QScrollArea):
     def show_subject(self, subject: Subject) -> None:
         """Show `subject`; what was said about another one goes."""
         is_other = subject.id != self._subject.id
+        remote = subject.remote
+        subject = replace(subject, here=self._state.installed_from(remote.id) if remote else None)
         self._subject = subject
         self._title.setText(subject.title)
         for line, text in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -141,11 +141,11 @@ class RowDelegate(QStyledItemDelegate):
         if not badge:
             return 0
         width = QFontMetrics(self._small).horizontalAdvance(badge) + 14
-        pill = QRectF(room.right() - width + 1, room.top() + 0.5, width, room.height() - 1)
+        pill = QRectF(room.right() - width + 1, room.top() + 0.5, width, room.height() + 1)
         painter.setPen(QPen(colours.colour("control_line"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(pill, pill.height() / 2, pill.height() / 2)
         painter.setFont(self._small)
         painter.setPen(colours.colour("muted"))
-        painter.drawText(pill.translated(QPointF(0, -0.5)), int(Qt.AlignmentFlag.AlignCenter), badge)
+        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), badge)
         return width + 8
