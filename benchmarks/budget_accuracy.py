@@ -5,12 +5,14 @@
 Each line is a process of its own. It asks for a budget of a file that it has not seen (a new file), for another
 context of it (a further one), then loads the model, evaluates a whole batch and a single token and looks how much it
 grew. Pages of the file that were read on the way but are not needed any more are given back first (madvise), as the
-kernel would when memory gets short; what is needed comes back with the batch. Linux only, for that reason.
+kernel would when memory gets short; what is needed comes back with the batch, and the rows of tokens that it did not
+have are read as well. Linux only, for that reason.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import mmap
 import subprocess
@@ -31,6 +33,7 @@ from engine.llama.library import start_llama
 from engine.llama.measuring import BundleForecast, OpenForecasts
 from engine.llama.model import Model
 from engine.models.bundle import NO_DRAFTER
+from engine.models.gguf_header import read_header
 
 _MIB = 1 << 20
 
@@ -51,6 +54,7 @@ class Line(msgspec.Struct):
 def examine(path: Path, n_ctx: int, kv_type: KvType) -> Line:
     """Measure one file at one context; runs in a process of its own."""
     library = start_llama()
+    embedding = embedding_bytes(path)
     me = psutil.Process()
     before_bytes = me.memory_info().rss
     with OpenForecasts(library) as models:
@@ -67,10 +71,10 @@ def examine(path: Path, n_ctx: int, kv_type: KvType) -> Line:
     ):
         context.warm_up()
         give_back_pages(path)
-        token = model.vocabulary.bos or 1
         # llama.cpp has written every cell of the cache already; a whole batch needs all of the compute buffer.
-        context.extend([token + i for i in range(context.n_batch)], 1)
-        context.extend([token], 1)
+        context.extend(range(context.n_batch), 1)
+        context.extend([0], 1)
+        read_rows(path, embedding)
         grown_bytes = me.memory_info().rss - before_bytes
     return Line(
         path.name,
@@ -84,15 +88,37 @@ def examine(path: Path, n_ctx: int, kv_type: KvType) -> Line:
     )
 
 
-def give_back_pages(path: Path) -> None:
-    """Take the mapped pages of the file at `path` out of this process; they come back when they are read."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
+def mappings(path: Path) -> list[tuple[int, int, int]]:
+    """Return (first address, last address, offset in the file) of each piece of the file that is mapped here."""
+    found = []
     for line in Path("/proc/self/maps").read_text().splitlines():
         if line.endswith(str(path.resolve())):
-            first, last = (int(number, 16) for number in line.split()[0].split("-"))
-            libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+            addresses, _, offset, *_ = line.split()
+            first, last = (int(number, 16) for number in addresses.split("-"))
+            found.append((first, last, int(offset, 16)))
+    return found
+
+
+def give_back_pages(path: Path) -> None:
+    """Take the mapped pages of the file at `path` out of this process; they come back when they are read."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for first, last, _ in mappings(path):
+        libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+
+
+def embedding_bytes(path: Path) -> range:
+    """Return where in the file the rows of all tokens are."""
+    header = read_header(path)
+    embedding = next(tensor for tensor in header.tensors if tensor.name == "token_embd.weight")
+    start = header.data_offset + embedding.offset
+    return range(start, start + (embedding.n_bytes or 0))
+
+
+def read_rows(path: Path, rows: range) -> None:
+    """Touch the rows of all tokens, as a long conversation does bit by bit."""
+    for first, last, base in mappings(path):
+        for offset in range(max(rows.start, base), min(rows.stop, base + last - first), mmap.PAGESIZE):
+            ctypes.string_at(first + offset - base, 1)
 
 
 def run_one(path: Path, n_ctx: int, kv_type: KvType) -> Line:
@@ -130,12 +156,6 @@ def main() -> None:
         print(json.dumps(msgspec.to_builtins(examine(Path(path), int(n_ctx), KvType(kv_type)))))
         return
     print(machine_line())
-    lines = [
-        run_one(path, int(n_ctx), KvType(kv_type))
-        for path in given.files
-        for n_ctx in given.contexts.split(",")
-        for kv_type in given.kv.split(",")
-    ]
     head = (
         "model",
         "context",
@@ -146,7 +166,12 @@ def main() -> None:
         "grown, MiB",
         "off by",
     )
-    print(table(head, [row(line) for line in lines]))
+    print(table(head, []), flush=True)
+    for path in given.files:
+        for n_ctx in given.contexts.split(","):
+            for kv_type in given.kv.split(","):
+                line = run_one(path, int(n_ctx), KvType(kv_type))
+                print("| " + " | ".join(row(line)) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Segment(StrEnum):
     RACE = "race"
     """The second context of a comparison: its KV, state, compute and output."""
     VOCABULARY = "vocabulary"
-    """About what the tokens of target and drafter take in main memory, which no account of llama.cpp's has."""
+    """About what tokens and graphs of target and drafter take in main memory, beside all of llama.cpp's accounts."""
     RESERVE = "reserve"
     """Left free for everything that no account covers."""
 

@@ -24,7 +24,7 @@ _MASK_BYTES: Final = 2
 _N_STATES: Final = 3
 _DRAFT_LENGTH: Final = 3
 _TYPICAL_VOCAB: Final = 200_000
-_VOCABULARY_BYTES: Final = 300
+_VOCABULARY_BYTES: Final = 320
 # n_ff over n_embd of dense models of today.
 _TYPICAL_WIDTH: Final = 3.3
 # Weights of a layer over the square of n_embd: attention and a gated feed-forward of the width above.

@@ -23,6 +23,7 @@ _FLOAT_BYTES: Final = 4
 # Measured on vocabularies of 49,000 to 262,000 tokens (docs/budgets.md).
 _TOKEN_BYTES: Final = 200
 _MERGE_BYTES: Final = 160
+_GRAPH_BYTES: Final = 4 << 20
 _BLOCK: Final = re.compile(r"blk\.(\d+)\.")
 
 
@@ -77,9 +78,9 @@ def shape_of(header: GgufHeader) -> Shape:
 
 
 def vocabulary_bytes(header: GgufHeader) -> int:
-    """Return about what llama.cpp keeps of the vocabulary: a token's text twice over, a merge's rank."""
+    """Return about what llama.cpp keeps of the vocabulary (a token's text twice over, a merge's rank) and of graphs."""
     n_tokens, n_merges = (_count(header, f"tokenizer.ggml.{what}") for what in ("tokens", "merges"))
-    return n_tokens * _TOKEN_BYTES + n_merges * _MERGE_BYTES
+    return _GRAPH_BYTES + n_tokens * _TOKEN_BYTES + n_merges * _MERGE_BYTES
 
 
 def _count(header: GgufHeader, key: str) -> int:

@@ -1,4 +1,4 @@
-"""From what a person types for a model to files that can be measured."""
+"""From what a person types for a model to files that llama.cpp can measure."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ from pathlib import Path
 
 from engine.cli.model_argument import find_header, parse_remote
 from engine.cli.models.show import find_entry
-from engine.errors import FileGone
 from engine.folders import headers_folder
 from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
-from engine.models.remote import RemoteBundle
+from engine.models.installed import list_shelf
+from engine.models.naming import find_exactly, find_installed
+
+_NAMED = {"ngram": NGRAM_DRAFTER, "none": NO_DRAFTER, "mtp": DrafterChoice(DrafterKind.MTP)}
 
 
 def find_bundle(name: str, drafter: str) -> Bundle:
-    """Return the bundle that `name` and `drafter` name, as files that llama.cpp can measure.
+    """Return the bundle that `name` and `drafter` name; of what is not here the headers are fetched.
 
-    `name` is a GGUF file here, owner/name/file.gguf on the Hub, or a bundle of the catalogue; of what is not here the
-    headers are fetched. `drafter` is the bundle's own (""), "ngram", "none", "mtp" for a head inside the target, or
-    a file as for `name`. Raises FileGone, and what fetching headers raises.
+    `name` is a GGUF file, owner/name/file.gguf on the Hub, a model of this computer or a bundle of the catalogue.
+    `drafter` is the bundle's own (""; n-gram for a file), "ngram", "none", "mtp" for a head inside the target, or a
+    file as for `name`. Raises BadOption, NoSuchModel, and what fetching and reading headers raises.
     """
-    entry = None if Path(name).exists() else find_entry(name)
+    bundle = _find(name)
+    if not drafter:
+        return bundle
+    return Bundle(bundle.name, bundle.target, _NAMED.get(drafter) or _drafter(drafter))
+
+
+def _find(name: str) -> Bundle:
+    if _is_file(name):
+        path = find_header(name)
+        return Bundle(path.stem, str(path))
+    models = list_shelf()
+    here = find_exactly(name, models)
+    # The beginning of a name may mean a model here, but not one that the catalogue calls just that.
+    entry = find_entry(name) if here is None else None
     if entry is not None:
-        bundle = fetch_bundle(entry.bundle)
-        return bundle if not drafter else Bundle(bundle.name, bundle.target, _drafter(drafter))
-    path = _find_file(name)
-    return Bundle(path.stem, str(path), _drafter(drafter or "ngram"))
+        return fetch_bundle_headers(entry.bundle, headers_folder(), token=read_token())
+    return (here or find_installed(name, models)).bundle
 
 
-def fetch_bundle(remote: RemoteBundle) -> Bundle:
-    """Return `remote` with header-only files in place of its own; raises what fetching headers raises."""
-    return fetch_bundle_headers(remote, headers_folder(), token=read_token())
+def _is_file(name: str) -> bool:
+    return name.lower().endswith(".gguf") or Path(name).exists() or parse_remote(name) is not None
 
 
-def _drafter(text: str) -> DrafterChoice:
-    named = {"ngram": NGRAM_DRAFTER, "none": NO_DRAFTER, "mtp": DrafterChoice(DrafterKind.MTP)}
-    if text in named:
-        return named[text]
-    path = _find_file(text)
+def _drafter(name: str) -> DrafterChoice:
+    path = find_header(name)
     return DrafterChoice(read_facts(path).drafter_kind, str(path))
-
-
-def _find_file(name: str) -> Path:
-    if parse_remote(name) is None and not Path(name).is_file():
-        raise FileGone(
-            f"There is no file, bundle or repository file “{name}”.",
-            remedy="Name a GGUF file, a bundle of `slipstream models recommend`, or owner/name/file.gguf.",
-        )
-    return find_header(name)

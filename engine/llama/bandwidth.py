@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,9 +18,10 @@ from engine.llama.blank_model import blank_tensors, read_bytes_per_token, write_
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
 from engine.llama.devices import default_threads
-from engine.llama.library import LlamaLibrary, find_symbol
+from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import load_error
 from engine.llama.model import Model
+from engine.llama.symbols import find_symbol
 from engine.models.description import Device
 from engine.models.model_file import check_model_file
 
@@ -63,7 +63,8 @@ def measure_bandwidth(
 ) -> DecodeSpeed:
     """Return how fast `device` decodes a model of zeros; `size_bytes` 0: chosen by what is free.
 
-    Takes a few seconds. Raises Cancelled, LoadFailed, and OSError where no temporary file can be made.
+    Takes a few seconds. Raises Cancelled, LoadFailed, and NoSparseFiles or OSError where no temporary file
+    can be made.
     """
     tensors = blank_tensors(size_bytes or blank_size_bytes(device))
     with tempfile.TemporaryDirectory(prefix="slipstream-", ignore_cleanup_errors=True) as folder:
@@ -100,7 +101,7 @@ def _settings(device: Device) -> ContextSettings:
 
 
 def _token_s(context: Context, on_fraction: OnFraction) -> float:
-    """Decode one token after the other and return the lower quartile of their times.
+    """Decode one token after the other and return a time that nine in ten of them took at least.
 
     Where other programs take the cores now and then, the median already counts their share.
     """
@@ -115,7 +116,7 @@ def _token_s(context: Context, on_fraction: OnFraction) -> float:
         on_fraction(max(len(times_s) / _MAX_TOKENS, min((now_s - began_s) / _LONGEST_S, 1.0)))
         if now_s - began_s > _LONGEST_S and len(times_s) >= _MIN_TOKENS:
             break
-    return statistics.quantiles(times_s, n=4)[0]
+    return sorted(times_s)[len(times_s) // 10]
 
 
 def _open_on(

@@ -10,21 +10,25 @@ from pathlib import Path
 import msgspec
 
 from engine.budget.budget import Budget, BudgetQuestion, KvType
+from engine.budget.estimated import EstimatedFiles, estimated_budget, main_device
 from engine.budget.held import given_back
 from engine.budget.measures import UseByDevice, Way
 from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
-from engine.errors import PairUnfit, WrongKindOfFile
+from engine.errors import PairUnfit, UnknownArchitecture, WrongKindOfFile
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
 from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.description import Device
 from engine.models.facts import read_facts
+from engine.models.gguf_header import GgufHeader, read_header
 from engine.models.model_file import ModelRole, check_model_file
 from engine.models.pairing import judge, judge_head_inside
+from engine.models.parts import join_parts, read_parts
+from engine.version import slipstream_version
 from engine.worker.plan import BundlePlan, LoadRequest
 
 
@@ -32,10 +36,24 @@ def answer_budget(models: OpenForecasts, question: BudgetQuestion) -> Budget:
     """Return the answer to `question`.
 
     Raises FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and what
-    opening the models raises.
+    opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
     """
-    require_pair(question.target, question.drafter)
-    return budget(question, _measures(models, question), given_back(list_devices(), question.held))
+    devices = given_back(list_devices(), question.held)
+    try:
+        require_pair(question.target, question.drafter)
+        return budget(question, _measures(models, question), devices)
+    except UnknownArchitecture:
+        return estimated_budget(question, _estimated(question, devices), devices)
+
+
+def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
+    drafter = _whole_header(question.drafter.path) if question.drafter.path else None
+    device = main_device(devices, question.n_gpu_layers)
+    return EstimatedFiles(_whole_header(question.target), drafter, device)
+
+
+def _whole_header(path: str) -> GgufHeader:
+    return join_parts(read_parts(Path(path), read_header(Path(path))))
 
 
 def require_pair(target: str, drafter: DrafterChoice) -> None:
@@ -115,5 +133,13 @@ def _question(request: LoadRequest, n_ctx: int) -> BudgetQuestion:
 def _key(library: LlamaLibrary, request: LoadRequest, n_ctx: int, devices: Sequence[Device]) -> str:
     settings = msgspec.structs.replace(request.settings, n_ctx=n_ctx, n_threads=0, check_memory=True)
     names = [(device.name, device.memory_total_bytes) for device in devices]
-    what = (library.version, request.target, request.drafter, request.stamps(), settings, names)
+    what = (
+        slipstream_version(),
+        library.version,
+        request.target,
+        request.drafter,
+        request.stamps(),
+        settings,
+        names,
+    )
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()[:32]

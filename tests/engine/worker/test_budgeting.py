@@ -113,13 +113,13 @@ def test_a_context_larger_than_memory_is_refused_with_the_nearest_that_fits(
     with pytest.raises(ContextTooLarge) as caught:
         foresee(llama, plan_of(starter_model), host(500 * MIB))
     assert caught.value.sentence == (
-        "This context of 8,192 tokens needs 0.3 GiB, 0.2 GiB are free for it. A context of 5,888 fits."
+        "This context of 8,192 tokens needs 0.3 GiB, 0.2 GiB are free for it. A context of 4,864 fits."
     )
-    assert caught.value.remedy == "Choose a context of 5,888 tokens at most or q8_0 for the cache."
-    foresee(llama, plan_of(starter_model, n_ctx=5888), host(500 * MIB))
+    assert caught.value.remedy == "Choose a context of 4,864 tokens at most or q8_0 for the cache."
+    foresee(llama, plan_of(starter_model, n_ctx=4864), host(500 * MIB))
     foresee(llama, plan_of(starter_model, kv_type=KvType.Q8_0), host(500 * MIB))
     with pytest.raises(ContextTooLarge):
-        foresee(llama, plan_of(starter_model, n_ctx=5888 + 256), host(500 * MIB))
+        foresee(llama, plan_of(starter_model, n_ctx=4864 + 256), host(500 * MIB))
 
 
 def test_a_model_larger_than_memory_is_refused_unless_it_is_to_be_loaded_anyway(
@@ -132,10 +132,10 @@ def test_a_model_larger_than_memory_is_refused_unless_it_is_to_be_loaded_anyway(
 
 
 def test_a_drafter_counts_as_well(llama: LlamaLibrary, starter_model: Path, records: Path) -> None:
-    foresee(llama, plan_of(starter_model, n_ctx=2048), host(500 * MIB))
+    foresee(llama, plan_of(starter_model, n_ctx=2048), host(600 * MIB))
     second = DrafterChoice(DrafterKind.MODEL, str(starter_model))
     with pytest.raises(ContextTooLarge) as caught:
-        foresee(llama, plan_of(starter_model, second, n_ctx=2048), host(500 * MIB))
+        foresee(llama, plan_of(starter_model, second, n_ctx=2048), host(600 * MIB))
     assert "no drafter" in caught.value.remedy
 
 
