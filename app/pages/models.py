@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -30,6 +30,7 @@ from app.widgets.parts import IconButton
 from engine.hub.listing import HubRepo
 
 _LIST_SHARE, _LEAST_LIST_PX, _WIDEST_LIST_PX = 0.36, 272, 400
+_PAUSE_MS = 200
 _OFFLINE = Trouble(
     "You are offline: the Hub cannot be reached.",
     "What is chosen here and what is on this computer work as always.",
@@ -52,6 +53,11 @@ class ModelsPage(QWidget):
         self.budgets = Budgets(state.service, state.bridge, self)
         self._wanted_repo = ""
         self._shows_all = False
+        # Who runs down the list with the arrows does not want every page of it.
+        self._opening = QTimer(self)
+        self._opening.setSingleShot(True)
+        self._opening.setInterval(_PAUSE_MS)
+        self._opening.timeout.connect(self._open_wanted)
         self.search = SearchBar()
         self.list = ModelList(lambda: self.hub.can_fetch_more, self.hub.fetch_more)
         self.measure = MeasureStrip(state)
@@ -159,7 +165,17 @@ class ModelsPage(QWidget):
                 self._wanted_repo = ""
                 self._show(Subject(offer))
         elif row.kind is RowKind.REPO:
-            self.open_repo(row.key)
+            self._wanted_repo = row.key
+            if row.key in self.hub.repos:
+                self.open_repo(row.key)
+            else:
+                self.lesson.wait_for(row.key)
+                self.side.setCurrentWidget(self.lesson)
+                self._opening.start()
+
+    def _open_wanted(self) -> None:
+        if self._wanted_repo:
+            self.open_repo(self._wanted_repo)
 
     def open_repo(self, repo: str) -> None:
         """Show the page of `repo`, as soon as it is here."""

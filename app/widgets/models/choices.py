@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QMenu, QVBoxLayout, QWidget
 
 from app import words as common_words
@@ -20,6 +20,8 @@ from app.widgets.switch import Switch
 from engine.budget.budget import KvType
 from engine.hub.listing import DrafterOption
 from engine.models.bundle import RUNNABLE_DRAFTERS
+
+_TWO_COLUMNS_FROM_PX = 440
 
 
 class Choices(QWidget):
@@ -42,19 +44,21 @@ class Choices(QWidget):
         self.race = Switch("Count a comparison in", text="Count a comparison in")
         self.race.setToolTip(words.COMPARING)
         self.race.toggled.connect(lambda _: self.loading_changed.emit())
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
-        fields: tuple[QVBoxLayout, ...] = (
-            field("Version", self.version, words.VERSION),
-            field("Who guesses ahead", self.drafter, common_words.DRAFTING),
-            field("Cache precision", self.precision, words.KV_CHOICE),
-            field(" ", self.race, words.COMPARING),
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(8)
+        self._fields = tuple(
+            _holder(field(name, control, tip))
+            for name, control, tip in (
+                ("Version", self.version, words.VERSION),
+                ("Who guesses ahead", self.drafter, common_words.DRAFTING),
+                ("Cache precision", self.precision, words.KV_CHOICE),
+                (" ", self.race, words.COMPARING),
+            )
         )
-        for i, one in enumerate(fields):
-            grid.addLayout(one, i // 2, i % 2)
-            grid.setColumnStretch(i % 2, 1)
+        self._n_columns = 0
+        self._place(2)
         self._show()
 
     @property
@@ -68,6 +72,20 @@ class Choices(QWidget):
     def show_subject(self, subject: Subject) -> None:
         self._subject = subject
         self._show()
+
+    def _place(self, n_columns: int) -> None:
+        """Put the fields into so many columns; Tab follows in the same order either way."""
+        if n_columns == self._n_columns:
+            return
+        self._n_columns = n_columns
+        for i, one in enumerate(self._fields):
+            self._grid.addWidget(one, i // n_columns, i % n_columns)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnStretch(1, 1 if n_columns > 1 else 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place(2 if self.width() >= _TWO_COLUMNS_FROM_PX else 1)
 
     def set_checking(self, is_checking: bool) -> None:
         """Say that the drafters are being looked at, which takes a moment."""
@@ -133,6 +151,13 @@ class Choices(QWidget):
             self._subject = subject
             self._show()
             self.subject_changed.emit(subject)
+
+
+def _holder(layout: QVBoxLayout) -> QWidget:
+    holder = QWidget()
+    layout.setContentsMargins(0, 0, 0, 0)
+    holder.setLayout(layout)
+    return holder
 
 
 def version_words(version: tuple[str, int]) -> str:

@@ -90,6 +90,7 @@ class ContextSlider(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setPageStep(1)
         self.slider.setMinimumWidth(120)
+        self.slider.setFixedHeight(_HANDLE_PX + 6)
         self._scale = _Scale()
         self.setFocusProxy(self.slider)
         column = QVBoxLayout(self)

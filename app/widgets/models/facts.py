@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app import fonts
 from app.format import count, factor
@@ -25,6 +25,7 @@ class Facts(QWidget):
         self._grid.setVerticalSpacing(6)
         self._grid.setColumnStretch(1, 1)
         self._rows: tuple[tuple[str, str], ...] = ()
+        self._labels: list[tuple[QLabel, QLabel]] = []
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -34,18 +35,23 @@ class Facts(QWidget):
         if rows == self._rows:
             return
         self._rows = rows
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.setParent(None)
-                widget.deleteLater()
-        for y, (name, value) in enumerate(rows):
-            caption = label(name, tone="muted", font=fonts.small())
-            text = label(value, wraps=True)
-            text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            text.setMinimumWidth(1)
-            self._grid.addWidget(caption, y, 0, Qt.AlignmentFlag.AlignTop)
-            self._grid.addWidget(text, y, 1)
+        while len(self._labels) < len(rows):
+            self._labels.append(self._new_row(len(self._labels)))
+        for i, (caption, text) in enumerate(self._labels):
+            name, value = rows[i] if i < len(rows) else ("", "")
+            caption.setText(name)
+            text.setText(value)
+            caption.setVisible(i < len(rows))
+            text.setVisible(i < len(rows))
+
+    def _new_row(self, y: int) -> tuple[QLabel, QLabel]:
+        caption = label(tone="muted", font=fonts.small())
+        text = label(wraps=True)
+        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        text.setMinimumWidth(1)
+        self._grid.addWidget(caption, y, 0, Qt.AlignmentFlag.AlignTop)
+        self._grid.addWidget(text, y, 1)
+        return caption, text
 
 
 def facts_of(subject: Subject, loaded: Loaded | None = None) -> tuple[tuple[str, str], ...]:

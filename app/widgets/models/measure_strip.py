@@ -12,6 +12,8 @@ from app.widgets.parts import button, label
 from app.widgets.progress_line import ProgressLine
 
 _NEVER = "Speeds are guesses until this computer is measured. It takes some seconds."
+_JOINED_SLASH = "\u2060/\u2060"
+"""No line breaks at it."""
 _VERB, _AGAIN = "Measure this computer", "Measure again"
 
 
@@ -68,7 +70,9 @@ class MeasureStrip(QFrame):
         if fastest is None:
             self._words.setText(_NEVER)
         else:
-            self._words.setText(f"{fastest.device} reads {fastest.bandwidth_bytes_per_s / 1e9:.0f} GB/s")
+            self._words.setText(
+                f"{fastest.device} reads {fastest.bandwidth_bytes_per_s / 1e9:.0f} GB{_JOINED_SLASH}s"
+            )
         self.go.set_words(_AGAIN if devices else _VERB)
         self._lead(is_first=not devices)
 

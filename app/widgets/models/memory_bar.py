@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
@@ -126,15 +126,26 @@ class MemoryBar(QWidget):
         self._bar.set_bar(bar)
 
 
-class _Swatch(QWidget):
-    def __init__(self, colour: str) -> None:
+class _Entry(QWidget):
+    """A swatch with its words."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._colour = colour
-        self.setFixedSize(QSize(_SWATCH_PX, _SWATCH_PX))
+        self._colour = ""
+        self._words = label(font=fonts.tabular(fonts.small()))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(_SWATCH_PX + 6, 0, 0, 0)
+        row.addWidget(self._words)
+
+    def set_part(self, part: Part) -> None:
+        self._colour = part.colour
+        self._words.setText(f"{part.name} {memory_size(part.n_bytes)}")
+        self.setToolTip(part.tip)
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        rect = QRectF(0, 0, _SWATCH_PX, _SWATCH_PX)
+        rect = QRectF(0, round((self.height() - _SWATCH_PX) / 2), _SWATCH_PX, _SWATCH_PX)
         paint_part(painter, rect, self._colour)
         if not self._colour:
             painter.setPen(QPen(current_colours().colour("control_line"), 1))
@@ -148,6 +159,7 @@ class MemoryLegend(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._flow = FlowLayout(self, gap_px=16, line_px=4)
+        self._entries: list[_Entry] = []
         self._parts: tuple[Part, ...] = ()
 
     @property
@@ -158,16 +170,11 @@ class MemoryLegend(QWidget):
         if parts == self._parts:
             return
         self._parts = parts
-        self._flow.clear()
-        for part in parts:
-            one = QWidget()
-            row = QHBoxLayout(one)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(6)
-            row.addWidget(_Swatch(part.colour))
-            words = label(f"{part.name} {memory_size(part.n_bytes)}", font=fonts.tabular(fonts.small()))
-            row.addWidget(words)
-            one.setToolTip(part.tip)
-            self._flow.addWidget(one)
-            one.show()
+        while len(self._entries) < len(parts):
+            self._entries.append(_Entry())
+            self._flow.addWidget(self._entries[-1])
+        for i, entry in enumerate(self._entries):
+            entry.setVisible(i < len(parts))
+            if i < len(parts):
+                entry.set_part(parts[i])
         self.updateGeometry()

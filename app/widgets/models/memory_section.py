@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import fonts
@@ -23,6 +23,7 @@ from engine.budget.budget import Budget, ContextBudget, KvType
 from engine.models_service import BudgetRequest
 
 _USUAL_N_CTX = 8192
+_PAUSE_MS = 150
 
 
 class MemorySection(QWidget):
@@ -47,6 +48,11 @@ class MemorySection(QWidget):
         self._subject = Subject()
         self._kv_type = KvType.F16
         self._wished = _USUAL_N_CTX
+        # Who runs down the list with the arrows does not want to know it of every row.
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(_PAUSE_MS)
+        self._later.timeout.connect(self._again)
         self._total = label(font=fonts.tabular(fonts.body()), wraps=True)
         self._why = label(tone="muted", font=fonts.small(), wraps=True)
         self.bars = [MemoryBar(), MemoryBar(), MemoryBar(), MemoryBar()]
@@ -111,8 +117,8 @@ class MemorySection(QWidget):
         if self._request is not None and self._request != request:
             self._budgets.leave_off(self._request)
         self._request = request
-        if request is not None:
-            self._budgets.ask(request)
+        if request is not None and self._budgets.known(request) is None:
+            self._later.start()
         self._show()
 
     def wish(self, n_ctx: int) -> None:

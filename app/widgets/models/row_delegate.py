@@ -93,7 +93,11 @@ class RowDelegate(QStyledItemDelegate):
         self._text(painter, left, row.title, self._strong, colours, "text")
         self._text(painter, second, row.second, self._small, colours, "text")
         badge_px = self._paint_drafter(painter, third, row.drafter, colours)
-        self._text(painter, third.adjusted(0, 0, -badge_px, 0), row.third, self._small, colours, "muted")
+        third.adjust(0, 0, -badge_px, 0)
+        said = row.third
+        if QFontMetrics(self._small).horizontalAdvance(said) > third.width():
+            said = said.removesuffix(" here")
+        self._text(painter, third, said, self._small, colours, "muted")
 
     def _text(
         self, painter: QPainter, room: QRect, text: str, font: QFont, colours: Colours, colour: str

@@ -11,6 +11,8 @@ from app.widgets.parts import button, label
 from engine.budget.budget import Budget, ContextBudget
 from engine.recommend.advice import Advice, SpeedRange
 
+_HARD_SPACE = "\u00a0"
+
 
 class SpeedOrContextBox(QFrame):
     """Hidden unless there is something to choose. Both sides are shown with their numbers; none is taken for the
@@ -50,7 +52,7 @@ class SpeedOrContextBox(QFrame):
 
     @property
     def words(self) -> str:
-        return self._lesson.text()
+        return self._lesson.text().replace(_HARD_SPACE, " ")
 
     def offer(self, budget: Budget, at: ContextBudget, advice: Advice | None) -> bool:
         """Show the choice where `at` does not fit with the drafter and would reach further without it; return
@@ -80,5 +82,5 @@ class SpeedOrContextBox(QFrame):
 def _words(speed: SpeedRange | None) -> str:
     if speed is None:
         return ""
-    about = "" if speed.is_measured else "≈ "
-    return f", {about}{speed_range(speed.low_tokens_per_s, speed.high_tokens_per_s)} tok/s"
+    about = "" if speed.is_measured else f"≈{_HARD_SPACE}"
+    return f", {about}{speed_range(speed.low_tokens_per_s, speed.high_tokens_per_s)}{_HARD_SPACE}tok/s"

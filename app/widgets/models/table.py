@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app import fonts
@@ -10,7 +11,7 @@ from app.widgets.parts import label
 
 
 class Table(QWidget):
-    """The first row is the head; the first column holds names."""
+    """The first row is the head; the first column holds names. Cells are made only once it is looked at."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,15 +20,26 @@ class Table(QWidget):
         self._grid.setHorizontalSpacing(24)
         self._grid.setVerticalSpacing(3)
         self._rows: tuple[tuple[str, ...], ...] = ()
+        self._filled: tuple[tuple[str, ...], ...] = ()
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         return self._rows
 
     def set_rows(self, rows: tuple[tuple[str, ...], ...]) -> None:
-        if rows == self._rows:
-            return
         self._rows = rows
+        if self.isVisible():
+            self._fill()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._fill()
+        super().showEvent(event)
+
+    def _fill(self) -> None:
+        rows = self._rows
+        if rows == self._filled:
+            return
+        self._filled = rows
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
