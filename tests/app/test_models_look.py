@@ -17,6 +17,7 @@ from tests.app.looks import cut, leaves, outside, overlapping
 from tests.app.model_scenes import MODEL_SCENES, ModelScene
 from tests.app.scripted_models import ScriptedModels
 
+_MOST_FRAMES = 60
 SIZES = ((1280, 800), (1000, 650), (700, 560))
 
 
@@ -27,6 +28,17 @@ def faults(root: QWidget, window: QWidget) -> list[str]:
     said = [f"cut: {type(w).__name__} {_words(w)!r}" for w in shown if cut(w)]
     said += [f"overlap: {pair}" for pair in overlapping(shown, window)]
     return said + [f"outside: {_words(w)!r}" for w in outside(shown, window)]
+
+
+def settled_faults(qtbot: QtBot, window: QWidget, popup: QWidget | None) -> list[str]:
+    """Return what is wrong once the layout has come to rest, which takes some frames."""
+    wrong: list[str] = []
+    for _ in range(_MOST_FRAMES):
+        qtbot.wait(33)
+        wrong = faults(window, window) + (faults(popup, popup) if popup else [])
+        if not wrong:
+            break
+    return wrong
 
 
 def _words(widget: QWidget) -> str:
@@ -44,9 +56,7 @@ def test_nothing_is_cut_and_nothing_overlaps(qtbot: QtBot, open_app: OpenApp, sc
     found: dict[str, list[str]] = {}
     for size in SIZES:
         window.resize(*size)
-        qtbot.wait(30)
-        wrong = faults(window, window) + (faults(popup, popup) if popup else [])
-        if wrong:
+        if wrong := settled_faults(qtbot, window, popup):
             found[f"{size[0]}x{size[1]}"] = wrong
     if popup is not None:
         popup.close()
