@@ -59,6 +59,15 @@ def tray_words(running: Sequence[DownloadProgress]) -> str:
     return " · ".join([*parts, *([time_left(longest)] if longest and speeds else [])])
 
 
+def ended_words(progress: DownloadProgress) -> str:
+    """Return what is said when a download has come to its end, "" where it has not."""
+    if progress.state is DownloadState.DONE:
+        return f"{progress.bundle.name} is here: downloaded and verified."
+    if progress.state is DownloadState.FAILED:
+        return f"{progress.bundle.name} could not be downloaded: {progress.sentence}"
+    return ""
+
+
 def ring_words(running: Sequence[DownloadProgress], n_other: int) -> str:
     """Return the name of the ring on the rail."""
     if running:

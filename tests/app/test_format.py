@@ -35,6 +35,22 @@ def test_files_are_decimal_and_memory_is_binary() -> None:
     assert fmt.file_size(999) == "999 B"
 
 
+def test_downloads_and_contexts_are_said_in_short() -> None:
+    assert fmt.rate(42_300_000) == "42.3 MB/s"
+    assert [fmt.time_left(s) for s in (None, 0.2, 12.4, 59.8, 130, 7800)] == [
+        "",
+        "1 s left",
+        "12 s left",
+        "1 min left",
+        "2 min left",
+        "2 h 10 min left",
+    ]
+    assert [fmt.context(n) for n in (512, 8192, 50_176, 1_048_576)] == ["512", "8k", "49k", "1M"]
+    assert fmt.file_progress(2_100_000_000, 5_100_000_000) == "2.1 GB of 5.1 GB"
+    assert fmt.file_progress(2_100_000_000, 0) == "2.1 GB"
+    assert fmt.speed_range(38.2, 54.9) == "38–55"
+
+
 def test_shares_factors_and_counts_read_as_people_write_them() -> None:
     assert fmt.share(0.784) == "78 %"
     assert fmt.factor(1.6211) == "1.62×"

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.pages.models import ModelsPage
+from app.widgets.models.folders import open_folders
+from app.widgets.parts import IconButton
 from engine.budget.budget import KvType
 from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery
@@ -329,6 +331,34 @@ def test_a_download_that_does_not_go_on_says_why(
     assert page.detail.download.words.startswith(said)
     assert page.detail.download.go.text() == verb
     assert "/s" not in page.detail.download.words
+
+
+def test_what_has_arrived_or_failed_is_told_on_every_page(qtbot: QtBot, opened: Opened) -> None:
+    tray = opened.window.tray
+    opened.window.show_page(0)
+    for state, said in (
+        (DownloadState.FAILED, "Gemma 4 E4B could not be downloaded: There is not enough room"),
+        (DownloadState.DONE, "Gemma 4 E4B is here: downloaded and verified."),
+    ):
+        opened.models.show_download(progress_of(ENTRIES[0].bundle, 0.9, DownloadState.RUNNING))
+        qtbot.waitUntil(lambda: tray.words.startswith("Gemma 4 E4B: 90"))
+        opened.models.show_download(progress_of(ENTRIES[0].bundle, 0.9, state))
+        qtbot.waitUntil(lambda said=said: tray.words.startswith(said))  # type: ignore[misc]
+        assert tray.isVisible()
+    tray._forget_news()
+    assert tray.isHidden()
+
+
+@pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
+def test_folders_are_listed_and_can_be_taken_away(qtbot: QtBot, opened: Opened) -> None:
+    state = opened.window.models.detail._state
+    state.add_folder("/srv/models")
+    qtbot.waitUntil(lambda: state.folders == ("/srv/models",))
+    popover = open_folders(opened.window.models.folders, state)
+    (remove,) = popover.findChildren(IconButton)
+    assert remove.accessibleName() == "Do not look into /srv/models any more"
+    remove.click()
+    qtbot.waitUntil(lambda: state.folders == ())
 
 
 def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) -> None:

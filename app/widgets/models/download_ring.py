@@ -7,13 +7,16 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from app import fonts
-from app.models.downloads import overall, ring_words, tray_words
+from app.announce import announce
+from app.models.downloads import ended_words, overall, ring_words, tray_words
 from app.models.state import ModelsState
 from app.palette import current_colours
 from app.widgets.elided import ElidedLabel
 from app.widgets.parts import IconButton, button, rule
 from app.widgets.progress_line import ProgressLine
+from engine.download.progress import DownloadState
 
+_NEWS_MS = 10_000
 _LEAST_MS = 250
 """Words that change more often than four times a second cannot be read."""
 
@@ -58,7 +61,10 @@ class DownloadRing(IconButton):
 
 
 class DownloadTray(QFrame):
-    """One thin line above the bottom bar while something is on its way, whatever page one is on."""
+    """One thin line above the bottom bar while something is on its way, whatever page one is on.
+
+    It says for a while what has arrived, and until it is looked at what could not be had.
+    """
 
     def __init__(self, state: ModelsState) -> None:
         super().__init__()
@@ -80,6 +86,13 @@ class DownloadTray(QFrame):
         column.setSpacing(0)
         column.addWidget(rule())
         column.addLayout(row)
+        self._active: set[str] = set()
+        self._news, self._news_about = "", ""
+        self._fade = QTimer(self)
+        self._fade.setSingleShot(True)
+        self._fade.setInterval(_NEWS_MS)
+        self._fade.timeout.connect(self._forget_news)
+        self.open.clicked.connect(self._forget_news)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(_LEAST_MS)
@@ -91,17 +104,43 @@ class DownloadTray(QFrame):
     def words(self) -> str:
         return self._words.words
 
-    def _on_changed(self, _id: str) -> None:
+    def _on_changed(self, download_id: str) -> None:
+        self._take_news(download_id)
         if not self._state.running or self.isHidden():
             self._later.stop()
             self._show()
         elif not self._later.isActive():
             self._later.start()
 
+    def _take_news(self, download_id: str) -> None:
+        """Say once what has come to its end; what goes on again is news no more."""
+        progress = self._state.downloads.get(download_id)
+        was_active = download_id in self._active
+        if progress is not None and progress.state.is_active:
+            self._active.add(download_id)
+        else:
+            self._active.discard(download_id)
+        if self._news_about == download_id:
+            self._news, self._news_about = "", ""
+        if progress is not None and was_active and (said := ended_words(progress)):
+            self._news, self._news_about = said, download_id
+            announce(self, said)
+            if progress.state is DownloadState.DONE:
+                self._fade.start()
+            else:
+                self._fade.stop()
+
+    def _forget_news(self) -> None:
+        self._news, self._news_about = "", ""
+        self._show()
+
     def _show(self) -> None:
         running = self._state.running
-        self.setVisible(bool(running))
-        if running:
+        self.setVisible(bool(running or self._news))
+        self._line.setVisible(bool(running))
+        if not running:
+            self._words.set_words(self._news)
+        else:
             self._words.set_words(tray_words(running))
             self._words.setToolTip("\n".join(one.bundle.name for one in running))
             self._line.set_progress(overall(running))
