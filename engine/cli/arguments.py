@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.budget.budget import KvType
-from engine.cli.budget import add_budget
-from engine.cli.inspect import add_inspect
-from engine.cli.models.command import add_models
+from engine.cli.more_commands import add_more
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
-from engine.models.installed import is_encodable
+from engine.models.walk import is_encodable
 from engine.speculation.settings import (
     DEFAULT_DRAFT_LENGTH,
     GenerationSettings,
@@ -74,19 +72,13 @@ class Arguments:
     act: Callable[[], int] | None = None
 
 
-AddCommand = Callable[["argparse._SubParsersAction[argparse.ArgumentParser]"], None]
-"""Adds a command's parser and sets its default `act`: what is done with the parsed namespace, to an exit code."""
-
-MORE_COMMANDS: tuple[AddCommand, ...] = (add_models, add_inspect, add_budget)
-
-
 def parse_arguments(argv: Sequence[str]) -> Arguments:
     """Return what `argv` asks for.
 
     Raises BadOption for a value out of range and SystemExit as argparse does: 2 for wrong usage, 0 after
     --help and --version.
     """
-    given = _parser().parse_args(argv)
+    given = _parser(argv).parse_args(argv)
     if given.command in ("compare", "generate"):
         return Arguments(given.command, given.json, given.verbose, _run_options(given))
     if hasattr(given, "act"):
@@ -162,7 +154,7 @@ def _check_load(given: argparse.Namespace) -> None:
         raise BadOption("The number of layers on the GPU must be 0 or more, or -1 for all.")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="slipstream",
         description="Local language models with speculative decoding, and what it buys.",
@@ -182,8 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser(
         "doctor", help="check this installation and say what is wrong", allow_abbrev=False
     )
-    for add_command in MORE_COMMANDS:
-        add_command(commands)
+    add_more(commands, argv)
     for parser_of in (devices, doctor):
         parser_of.add_argument("--verbose", action="store_true", help="also print the details of an error")
     return parser

@@ -63,7 +63,8 @@ def measure_bandwidth(
 ) -> DecodeSpeed:
     """Return how fast `device` decodes a model of zeros; `size_bytes` 0: chosen by what is free.
 
-    Takes a few seconds. Raises Cancelled, LoadFailed, and OSError where no temporary file can be made.
+    Takes a few seconds. Raises Cancelled, LoadFailed, and NoSparseFiles or OSError where no temporary file
+    can be made.
     """
     tensors = blank_tensors(size_bytes or blank_size_bytes(device))
     with tempfile.TemporaryDirectory(prefix="slipstream-", ignore_cleanup_errors=True) as folder:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.models.ggml_types import row_bytes
+from engine.models.sparse_file import write_sparse
 
 _Q8_0: Final = 8
 _F32: Final = 0
@@ -67,7 +68,7 @@ def read_bytes_per_token(tensors: tuple[BlankTensor, ...]) -> int:
 
 
 def write_blank_model(path: Path, tensors: tuple[BlankTensor, ...]) -> None:
-    """Write a model of `tensors`, all of them zero, to `path`; raises OSError."""
+    """Write a model of `tensors`, all of them zero, to `path`; raises NoSparseFiles and OSError."""
     n_ff = next(tensor.shape[1] for tensor in tensors if tensor.name == "blk.0.ffn_up.weight")
     metadata = _metadata(n_ff)
     described, offset = [], 0
@@ -79,9 +80,7 @@ def write_blank_model(path: Path, tensors: tuple[BlankTensor, ...]) -> None:
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
     head += b"".join(_text(key) + value for key, value in metadata.items()) + b"".join(described)
     head += b"\0" * (-len(head) % _ALIGNMENT)
-    with path.open("wb") as file:
-        file.write(head)
-        file.truncate(len(head) + offset)
+    write_sparse(path, head, len(head) + offset)
 
 
 def _metadata(n_ff: int) -> Mapping[str, bytes]:

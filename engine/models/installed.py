@@ -24,11 +24,10 @@ from engine.models.shelf import InstalledModel, Place
 from engine.models.shelf_listing import Shelf, put_on_shelf
 from engine.models.starter import find_starter
 from engine.models.surroundings import Surroundings, here
-from engine.models.walk import gguf_files, is_encodable
+from engine.models.walk import gguf_files
 
 __all__ = [
     "MODELS_FOLDER_VARIABLE",
-    "is_encodable",
     "list_installed",
     "list_shelf",
     "models_folder",

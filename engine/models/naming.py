@@ -19,10 +19,8 @@ def find_installed(name: str, models: Sequence[InstalledModel]) -> InstalledMode
     Case is not looked at. Raises NoSuchModel, with the nearest names, where none or more than one is meant.
     """
     wanted = name.strip().casefold()
-    exact = [m for m in models if wanted in (m.id.casefold(), m.bundle.name.casefold())]
-    if exact:
-        # Two copies may bear one name, but an id is unique.
-        return next((m for m in exact if m.id.casefold() == wanted), exact[0])
+    if (exact := find_exactly(name, models)) is not None:
+        return exact
     if (by_path := _by_path(name, models)) is not None:
         return by_path
     begun = [m for m in models if wanted and _begins(m, wanted)]
@@ -33,6 +31,13 @@ def find_installed(name: str, models: Sequence[InstalledModel]) -> InstalledMode
             f"“{name}” may mean {_listing([m.id for m in begun[:6]], 'or')}.", remedy="Type more of the name."
         )
     raise NoSuchModel(f"There is no model “{name}” on this computer.", remedy=_remedy(wanted, models))
+
+
+def find_exactly(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:
+    """Return the model with that id or name; of two copies with one name the first."""
+    wanted = name.strip().casefold()
+    exact = [m for m in models if wanted in (m.id.casefold(), m.bundle.name.casefold())]
+    return next((m for m in exact if m.id.casefold() == wanted), exact[0] if exact else None)
 
 
 def _begins(model: InstalledModel, wanted: str) -> bool:

@@ -96,13 +96,13 @@ def why_not(
     if fit in (Fit.DOES_NOT_FIT, Fit.UNKNOWN):
         return ""
     if largest_n_ctx < USABLE_N_CTX:
-        return f"Not recommended here: a conversation of {tokens(USABLE_N_CTX)} has no room in it."
+        return f"Not recommended here, as a conversation of {tokens(USABLE_N_CTX)} has no room in it."
     if better_form:
         return f"“{better_form}” is the form of this model that suits this computer best."
     if is_comfortable:
         return ""
     pace = f": {speed_words(speed)}" if speed is not None else ""
-    return f"Not recommended here: it would be slow{pace}."
+    return f"Not recommended here, as it would be slow{pace}."
 
 
 def cost(total_bytes: int, speed: SpeedRange | None) -> str:

@@ -144,9 +144,9 @@ def test_one_form_of_each_model_is_recommended() -> None:
 def test_what_is_not_recommended_says_why_not() -> None:
     found = by_id(recommend((*ALL, subject("short", 1, n_ctx_train=4096)), computer(cpu(100))))
     assert found["small"].rank == 1
-    assert found["large"].sentence.startswith("Not recommended here: it would be slow: about 1.")
+    assert found["large"].sentence.startswith("Not recommended here, as it would be slow: about 1.")
     assert found["short"].sentence == (
-        "Not recommended here: a conversation of 8,192 tokens has no room in it."
+        "Not recommended here, as a conversation of 8,192 tokens has no room in it."
     )
 
 

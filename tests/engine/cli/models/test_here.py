@@ -238,3 +238,15 @@ def test_what_has_no_sha256_is_said_to_be_whole_only(run: Run, tmp_path: Path) -
     outcome = run("verify", "mine")
     assert outcome.code == 0
     assert "nothing to compare its contents with" in outcome.out
+
+
+# --------------------------------------------------------------------------------------------------- budget
+
+
+def test_a_budget_is_made_for_a_model_by_its_name(run: Run, places: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "models" / "Tiny-1M.gguf"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(TARGET)
+    outcome = slipstream("budget", "tiny-1m", "--contexts", "512", "--json", environment=places)
+    assert [context["n_ctx"] for context in told(outcome)["contexts"]] == [512]
+    assert_plain_failure(slipstream("budget", "tiny-2m", environment=places), 1)
