@@ -37,8 +37,8 @@ def answer_budget(
 ) -> Budget:
     """Return the answer to `question`.
 
-    Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and what
-    opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
+    Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and
+    what opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
     """
     devices = given_back(list_devices(), question.held)
     try:
