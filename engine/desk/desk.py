@@ -19,6 +19,7 @@ from engine.folders import models_folder
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
+from engine.models.shelf import InstalledModel
 from engine.models_events import (
     BudgetMade,
     ComputerMeasured,
@@ -109,12 +110,11 @@ class ModelsDesk:
     def _list_offers(self, job: int, token: CancelToken) -> ModelsEvent:
         from engine.desk.offers import list_offers
         from engine.models.folders import read_folders
-        from engine.models.installed import list_shelf
         from engine.recommend.advise import Computer
         from engine.recommend.store import read_speed
 
         speed = read_speed()
-        shelf = list_shelf(opened=tuple(self._opened_files()))
+        shelf = self._shelf()
         token.check()
         listed = self._surveyor.ask(lambda service: service.list_devices(), DevicesListed, token)
         computer = Computer(given_back(listed.devices, self._held), speed)
@@ -235,14 +235,25 @@ class ModelsDesk:
     def verify(self, installed_id: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
             from engine.download.remove import verify_bundle
+            from engine.models.checking import verify_installed
 
             def tell(fraction: float) -> None:
                 self._tell(VerifyProgress(job, installed_id, fraction))
 
-            sentence = verify_bundle(self._folder, installed_id, tell, lambda: token.is_set)
+            # A file that was damaged beyond its header is on no shelf any more, but it was downloaded.
+            model = next((one for one in self._shelf() if one.id == installed_id), None)
+            if model is None:
+                sentence = verify_bundle(self._folder, installed_id, tell, lambda: token.is_set)
+            else:
+                sentence = verify_installed(model, tell, lambda: token.is_set)
             return ModelVerified(job, installed_id, sentence)
 
         return self._jobs.submit(work)
+
+    def _shelf(self) -> Sequence[InstalledModel]:
+        from engine.models.installed import list_shelf
+
+        return list_shelf(opened=tuple(self._opened_files()))
 
     # ----------------------------------------------------------------------------------- settings
 
