@@ -36,8 +36,8 @@ _log = logging.getLogger(__name__)
 def run_app() -> int:
     """Open the window and return the exit status when it is closed."""
     from engine.desk.desk import ModelsDesk
-    from engine.models.installed import list_installed
     from engine.service import Service
+    from engine.shelf.shelf import list_installed
 
     _log_to_file()
     app = QApplication.instance() or QApplication(sys.argv[:1])

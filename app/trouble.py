@@ -13,7 +13,7 @@ _LOST = "WorkerDied"
 _CANCELLED = "Cancelled"
 _TOO_LARGE = "ContextTooLarge"
 _LOAD_FAILED = "LoadFailed"
-# What memory the engine foresees has no kind of its own: engine/llama/fit.py and engine/llama/context_settings.py.
+# What memory the engine foresees has no kind of its own: engine/budget/refusal.py and engine/llama/context_settings.py.
 _NEEDS_MORE = "This model needs "
 _BEYOND_MODEL = "This model looks back at most "
 

@@ -25,8 +25,8 @@ from app.pages.compare_run import RunPhase
 from app.window import Window
 from benchmarks.report import machine_line, table
 from engine.desk.desk import ModelsDesk
-from engine.models.installed import list_installed
 from engine.service import Service
+from engine.shelf.shelf import list_installed
 
 PATIENCE_S = 120.0
 PROMPT = "Count from one to twenty in words."

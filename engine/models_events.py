@@ -9,8 +9,8 @@ from engine.download.progress import DownloadProgress
 from engine.hub.listing import HubPage, HubRepo
 from engine.models.catalogue import CatalogueEntry
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import InstalledModel
 from engine.recommend.advice import Advice, ComputerSpeed
+from engine.shelf.installed_model import InstalledModel
 
 
 class Offer(msgspec.Struct, frozen=True):

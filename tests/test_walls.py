@@ -21,6 +21,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "engine/measure": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/chat": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/models": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
+    "engine/shelf": ("engine.llama", "engine.worker", "engine.service", "engine.hub", *LLAMA),
     "engine/budget": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/download": ("engine.llama", "engine.worker", "engine.service", "engine.budget", *LLAMA),
     "engine/hub": ("engine.llama", "engine.worker", "engine.service", "engine.budget", *LLAMA),

@@ -12,7 +12,6 @@ from app.trouble import Trouble, trouble_of
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import InstalledModel
 from engine.models_events import (
     ComputerMeasured,
     ConnectionChanged,
@@ -29,6 +28,7 @@ from engine.models_events import (
 )
 from engine.models_service import ModelsService
 from engine.recommend.advice import ComputerSpeed
+from engine.shelf.installed_model import InstalledModel
 
 
 class Task(StrEnum):

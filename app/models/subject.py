@@ -11,9 +11,9 @@ from engine.hub.listing import DrafterOption, HubRepo
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.models.catalogue import MeasuredSpeedup
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import InstalledModel
 from engine.models_events import Offer
 from engine.recommend.advice import Advice
+from engine.shelf.installed_model import InstalledModel
 
 _PREFERRED = ("Q4_K_M", "UD-Q4_K_XL", "Q4_K_XL", "Q4_0", "IQ4_XS", "Q8_0")
 _NGRAM = DrafterOption(DrafterKind.NGRAM, words.drafter_words(DrafterKind.NGRAM))

@@ -7,8 +7,8 @@ import re
 from app.format import context, file_size, speed_range
 from engine.budget.budget import KvType, Segment
 from engine.models.bundle import DrafterKind
-from engine.models.shelf import Place
 from engine.recommend.advice import Advice, ComputerSpeed, Fit, SpeedRange
+from engine.shelf.installed_model import Place
 
 _QUANTISATION = re.compile(
     r"(?:UD-)?(?:IQ\d\w*|Q\d(?:_\w+)*|BF16|F16|F32|MXFP4(?:_MOE)?|NVFP4)(?=\.gguf|-\d{5}-of)", re.I

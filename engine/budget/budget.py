@@ -103,8 +103,9 @@ class Budget(msgspec.Struct, frozen=True):
     """The answer: one ContextBudget per KV type and context, the types in the order of the question.
 
     `largest_fit` is the largest context that fits by KV type, in steps of 256; 0: none. `n_gpu_layers_that_fit` is -1
-    where all do or there is no GPU. `error_fraction` is 0 where llama.cpp itself said the numbers, else how far an
-    estimate may be off. `unfit` says in words why a cache type of the question cannot be had.
+    where all do or there is no GPU, 0 too where main memory cannot hold the others. `error_fraction` is 0 where
+    llama.cpp itself said the numbers, else how far an estimate may be off. `unfit` says in words why a cache type of
+    the question cannot be had.
     """
 
     devices: tuple[Device, ...]

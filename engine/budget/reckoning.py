@@ -18,7 +18,7 @@ from engine.budget.budget import (
     SpeedOrContext,
 )
 from engine.budget.measures import Measures, SegmentBytes, UseByDevice, Way
-from engine.budget.room import Room, has_gpu, room_of
+from engine.budget.room import HOST, Room, has_gpu, room_of
 from engine.budget.search import largest_that_fits
 from engine.errors import KvTypeUnfit
 from engine.models.description import Device
@@ -85,6 +85,11 @@ class _Reckoning:
         uses = self.at(way).devices
         return self.room.spare_bytes({use.device: use.total_bytes for use in uses})[0]
 
+    def spare_on_gpus(self, way: Way) -> int:
+        """Return the same of the GPUs alone: main memory has the more left, the more layers they take."""
+        uses = self.at(way).devices
+        return self.room.spare_bytes({use.device: use.total_bytes for use in uses if use.device != HOST})[0]
+
     # ------------------------------------------------------------------------------------------------ contexts
 
     def ladder(self) -> tuple[int, ...]:
@@ -109,7 +114,10 @@ class _Reckoning:
     # ------------------------------------------------------------------------------------- layers and drafters
 
     def layers_that_fit(self, kv_type: KvType) -> int:
-        """Return how many layers fit on the GPU at the first context asked for, ALL_LAYERS for all."""
+        """Return how many layers fit on the GPU at the first context asked for, ALL_LAYERS for all.
+
+        0 too where main memory cannot hold the others.
+        """
         if not has_gpu(self.devices):
             return ALL_LAYERS
         n_layers = self.measures.n_layers
@@ -117,7 +125,8 @@ class _Reckoning:
         n_ctx = self.question.contexts[0] if self.question.contexts else min(limit, USABLE_N_CTX)
         if self.spare(Way(n_ctx, kv_type)) >= 0:
             return ALL_LAYERS
-        return max(largest_that_fits(lambda n: self.spare(Way(n_ctx, kv_type, n)), 0, n_layers), 0)
+        found = largest_that_fits(lambda n: self.spare_on_gpus(Way(n_ctx, kv_type, n)), 0, n_layers)
+        return max(found, 0) if self.spare(Way(n_ctx, kv_type, max(found, 0))) >= 0 else 0
 
     def speed_or_context(self, kv_type: KvType, largest: Mapping[KvType, int]) -> SpeedOrContext | None:
         """Return the choice where the wished context fits only without the drafter, or not even then."""

@@ -11,7 +11,7 @@ from engine.budget.budget import KvType
 from engine.cli.more_commands import add_more
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
-from engine.models.walk import is_encodable
+from engine.shelf.walk import is_encodable
 from engine.speculation.settings import (
     DEFAULT_DRAFT_LENGTH,
     GenerationSettings,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from engine.budget.budget import Budget, BudgetQuestion, ContextBudget, KvType, Segment
+from engine.budget.estimated import estimate_of_entry
 from engine.cli.client import EngineClient
-from engine.cli.devices import describe_device
+from engine.cli.devices import ask_devices, describe_device
 from engine.cli.model_files import find_bundle
+from engine.cli.models.show import find_entry
 from engine.cli.models.table import print_table
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import write_json
-from engine.errors import BadOption
-from engine.models.bundle import Bundle, DrafterKind
+from engine.errors import BadOption, Offline
+from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.catalogue import CatalogueEntry
 from engine.service import Service
 from engine.speculation.settings import MAX_DRAFT_LENGTH
 from engine.worker.messages import BudgetMeasured
@@ -90,16 +94,46 @@ def act(given: argparse.Namespace) -> int:
         raise BadOption(f"The draft must be between 0 and {MAX_DRAFT_LENGTH} tokens.")
     if given.gpu_layers < -1:
         raise BadOption("The number of layers on the GPU must be 0 or more, or -1 for all.")
-    bundle = find_bundle(given.name, given.drafter)
-    question = BudgetQuestion(
-        bundle.target, bundle.drafter, contexts, kv_types, given.gpu_layers, given.draft, given.race
-    )
-    found = _ask(question)
+    asked = _Asked(given.name, contexts, kv_types, given.gpu_layers, given.draft, given.race)
+    try:
+        bundle = find_bundle(given.name, given.drafter)
+        question = asked.question(bundle)
+        found = _ask(question)
+    except Offline:
+        entry = find_entry(given.name)
+        if entry is None or given.drafter:
+            raise
+        bundle = Bundle(entry.bundle.name, entry.bundle.id, DrafterChoice(entry.bundle.drafter_kind))
+        question = asked.question(bundle)
+        found = _estimate(entry, asked)
     if given.json:
         write_json(msgspec.json.encode(budget_facts(found, question)).decode())
     else:
         _print(bundle, found, question)
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was typed beside the drafter."""
+
+    name: str
+    contexts: tuple[int, ...]
+    kv_types: tuple[KvType, ...]
+    n_gpu_layers: int
+    draft_length: int
+    race: bool
+
+    def question(self, bundle: Bundle) -> BudgetQuestion:
+        return BudgetQuestion(
+            bundle.target,
+            bundle.drafter,
+            self.contexts,
+            self.kv_types,
+            self.n_gpu_layers,
+            self.draft_length,
+            self.race,
+        )
 
 
 def _ask(question: BudgetQuestion) -> Budget:
@@ -109,6 +143,20 @@ def _ask(question: BudgetQuestion) -> Budget:
                 return event.budget
         client.raise_if_interrupted()
     raise AssertionError("a budget ends with BudgetMeasured or an error")
+
+
+def _estimate(entry: CatalogueEntry, asked: _Asked) -> Budget:
+    """Return what the catalogue's own facts say, which need no network."""
+    with EngineClient(Service()) as client:
+        devices = ask_devices(client).devices
+    return estimate_of_entry(
+        entry,
+        devices,
+        contexts=asked.contexts,
+        kv_types=asked.kv_types,
+        n_gpu_layers=asked.n_gpu_layers,
+        race=asked.race,
+    )
 
 
 def _contexts(text: str) -> tuple[int, ...]:

@@ -14,10 +14,10 @@ import msgspec
 from engine.cli.arguments import RunOptions
 from engine.errors import FileGone, NoSuchModel
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
-from engine.models.installed import list_shelf
-from engine.models.naming import find_installed
-from engine.models.shelf import InstalledModel
-from engine.models.starter import find_starter
+from engine.shelf.installed_model import InstalledModel
+from engine.shelf.naming import find_installed
+from engine.shelf.shelf import list_shelf
+from engine.shelf.starter import find_starter
 
 ListModels = Callable[[], tuple[InstalledModel, ...]]
 

@@ -18,9 +18,9 @@ from engine.cli.client import EngineClient
 from engine.cli.devices import ask_devices, describe_device
 from engine.errors import SlipstreamError
 from engine.models.bundle import Bundle
-from engine.models.installed import list_installed, models_folder
-from engine.models.starter import find_starter
 from engine.service import Service
+from engine.shelf.shelf import list_installed, models_folder
+from engine.shelf.starter import find_starter
 from engine.speculation.settings import GenerationSettings
 from engine.version import slipstream_version
 from engine.worker.messages import LoadSettings, Prompt, RoundDone

@@ -10,7 +10,7 @@ from engine.folders import headers_folder
 from engine.hub.remote_header import fetch_header
 from engine.hub.token import read_token
 from engine.models.remote import RemoteFile
-from engine.models.walk import is_encodable
+from engine.shelf.walk import is_encodable
 
 _ON_THE_HUB = re.compile(
     r"(?P<repo>[\w.-]+/[\w.-]+?)(?:@(?P<revision>[\w.-]+))?/(?P<path>.+\.gguf)", re.IGNORECASE

@@ -11,8 +11,8 @@ from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
-from engine.models.installed import list_shelf
-from engine.models.naming import find_exactly, find_installed
+from engine.shelf.naming import find_exactly, find_installed
+from engine.shelf.shelf import list_shelf
 
 _NAMED = {"ngram": NGRAM_DRAFTER, "none": NO_DRAFTER, "mtp": DrafterChoice(DrafterKind.MTP)}
 

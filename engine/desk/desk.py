@@ -19,7 +19,6 @@ from engine.folders import models_folder
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import InstalledModel
 from engine.models_events import (
     BudgetMade,
     ComputerMeasured,
@@ -38,6 +37,7 @@ from engine.models_events import (
 )
 from engine.models_service import BudgetRequest
 from engine.service import EngineService, Service, ServiceEvent
+from engine.shelf.installed_model import InstalledModel
 from engine.worker.messages import BudgetMeasured, DevicesListed, DevicesMeasured, MeasureDevicesProgress
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class ModelsDesk:
 
     def _list_offers(self, job: int, token: CancelToken) -> ModelsEvent:
         from engine.desk.offers import list_offers
-        from engine.models.folders import read_folders
         from engine.recommend.advise import Computer
         from engine.recommend.store import read_speed
+        from engine.shelf.folders import read_folders
 
         speed = read_speed()
         shelf = self._shelf()
@@ -235,7 +235,7 @@ class ModelsDesk:
     def verify(self, installed_id: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
             from engine.download.remove import verify_bundle
-            from engine.models.checking import verify_installed
+            from engine.shelf.checking import verify_installed
 
             def tell(fraction: float) -> None:
                 self._tell(VerifyProgress(job, installed_id, fraction))
@@ -251,7 +251,7 @@ class ModelsDesk:
         return self._jobs.submit(work)
 
     def _shelf(self) -> Sequence[InstalledModel]:
-        from engine.models.installed import list_shelf
+        from engine.shelf.shelf import list_shelf
 
         return list_shelf(opened=tuple(self._opened_files()))
 
@@ -268,7 +268,7 @@ class ModelsDesk:
 
     def add_folder(self, folder: str) -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
-            from engine.models.folders import add_folder
+            from engine.shelf.folders import add_folder
 
             return FoldersChanged(job, add_folder(folder))
 
@@ -276,7 +276,7 @@ class ModelsDesk:
 
     def remove_folder(self, folder: str) -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
-            from engine.models.folders import remove_folder
+            from engine.shelf.folders import remove_folder
 
             return FoldersChanged(job, remove_folder(folder))
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from engine.budget.budget import Budget
 from engine.models.catalogue import CatalogueEntry
-from engine.models.shelf import InstalledModel
 from engine.models_events import Offer
 from engine.recommend.advise import Computer, recommend
 from engine.recommend.store import OwnFigures, own_figures
 from engine.recommend.subject import Subject
 from engine.recommend.subjects import subject_of_entry, subjects_of_installed
+from engine.shelf.installed_model import InstalledModel
 
 
 def list_offers(

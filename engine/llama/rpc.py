@@ -39,14 +39,14 @@ def register_rpc_servers() -> None:
         return
     add_server = ctypes.CFUNCTYPE(pointer, text)(address)
     for server in servers:
-        registered = add_server(server.encode()) if _answers(server) else None
+        registered = add_server(server.encode()) if is_reachable(server) else None
         if registered:
             register(registered)
         else:
             _log.warning("The RPC server %s cannot be reached.", server)
 
 
-def _answers(server: str) -> bool:
+def is_reachable(server: str) -> bool:
     """Whether somebody listens there: ggml aborts the process where nobody does (ggml/src/ggml-rpc)."""
     host, _, port = server.rpartition(":")
     try:

@@ -15,9 +15,9 @@ from engine.errors import SlipstreamError
 from engine.folders import cache_folder
 from engine.json_file import read_json, write_json
 from engine.models.facts import facts_of
-from engine.models.facts_cache import stamp_of
 from engine.models.gguf_header import GgufHeader, read_header
 from engine.models.parts import join_parts, read_parts
+from engine.shelf.facts_cache import stamp_of
 
 FILE_NAME: Final = "model-memory.json"
 FORMAT: Final = 1

@@ -9,9 +9,9 @@ from functools import partial
 from engine.budget.budget import KvType, Segment
 from engine.budget.estimate import estimate_entry
 from engine.models.catalogue import CatalogueEntry
-from engine.models.shelf import InstalledModel
 from engine.recommend.local_memory import LocalMemory, LocalMemoryCache
 from engine.recommend.subject import Subject
+from engine.shelf.installed_model import InstalledModel
 
 
 def subject_of_entry(entry: CatalogueEntry) -> Subject:

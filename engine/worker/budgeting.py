@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
-from engine.errors import PairUnfit, UnknownArchitecture, WrongKindOfFile
+from engine.errors import Cancelled, PairUnfit, UnknownArchitecture, WrongKindOfFile
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
@@ -32,18 +32,42 @@ from engine.version import slipstream_version
 from engine.worker.plan import BundlePlan, LoadRequest
 
 
-def answer_budget(models: OpenForecasts, question: BudgetQuestion) -> Budget:
+def answer_budget(
+    models: OpenForecasts, question: BudgetQuestion, is_cancelled: Callable[[], bool] = lambda: False
+) -> Budget:
     """Return the answer to `question`.
 
-    Raises FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and what
-    opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
+    Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and
+    what opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
     """
     devices = given_back(list_devices(), question.held)
     try:
         require_pair(question.target, question.drafter)
-        return budget(question, _measures(models, question), devices)
+        measures = _Stoppable(_measures(models, question), is_cancelled)
+        return budget(question, measures, devices)
     except UnknownArchitecture:
         return estimated_budget(question, _estimated(question, devices), devices)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stoppable:
+    """Measures that end with Cancelled between two contexts when the person has had enough."""
+
+    measures: BundleForecast
+    is_cancelled: Callable[[], bool]
+
+    @property
+    def n_ctx_train(self) -> int:
+        return self.measures.n_ctx_train
+
+    @property
+    def n_layers(self) -> int:
+        return self.measures.n_layers
+
+    def use(self, way: Way) -> UseByDevice:
+        if self.is_cancelled():
+            raise Cancelled("The budget was stopped.")
+        return self.measures.use(way)
 
 
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:

@@ -13,8 +13,8 @@ from engine.llama.cancel import CancelFlag
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.models.description import Device
-from engine.models.starter import find_starter
 from engine.recommend.advice import ComputerSpeed, DeviceSpeed
+from engine.shelf.starter import find_starter
 
 _COMPUTING: Final = ("cpu", "gpu", "igpu")
 _BANDWIDTH_SHARE: Final = 0.7

@@ -77,7 +77,8 @@ class LlamaSession:
                 case ListDevices():
                     self._list_devices(job)
                 case MeasureBudget():
-                    self._emit(BudgetMeasured(job.job, answer_budget(self._forecasts, job.question)))
+                    found = answer_budget(self._forecasts, job.question, lambda: self.cancel.is_set)
+                    self._emit(BudgetMeasured(job.job, found))
                 case MeasureDevices():
                     self._measure_devices(job)
 

@@ -18,10 +18,10 @@ from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterKind
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, MemoryFacts
 from engine.models.description import Device
 from engine.models.remote import RemoteBundle, RemoteFile
-from engine.models.shelf import InstalledModel, Place
 from engine.models_events import Offer
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import Advice, ComputerSpeed, DeviceSpeed, Fit, SpeedRange
+from engine.shelf.installed_model import InstalledModel, Place
 
 GIB, MIB = 2**30, 2**20
 GPU = Device("CUDA0", "NVIDIA GeForce RTX 4070", "gpu", int(11.2 * GIB), 12 * GIB)

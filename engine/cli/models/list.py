@@ -11,9 +11,9 @@ from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, write_json
 from engine.models.bundle import DrafterKind
-from engine.models.installed import read_shelf
-from engine.models.shelf import InstalledModel, Place
-from engine.models.shelf_listing import Shelf
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.listing import Shelf
+from engine.shelf.shelf import read_shelf
 
 PLACE_NAMES = {
     Place.STARTER: "comes with Slipstream",

@@ -17,13 +17,13 @@ from engine.cli.progress import ProgressLine
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
 from engine.models.catalogue import CatalogueEntry, load_catalogue
-from engine.models.installed import list_shelf
-from engine.models.shelf import InstalledModel
 from engine.recommend.advice import Advice, ComputerSpeed, Fit
 from engine.recommend.advise import Computer, recommend
 from engine.recommend.store import OwnFigures, keep_speed, own_figures, read_speed
 from engine.recommend.subjects import subject_of_entry
 from engine.service import Service
+from engine.shelf.installed_model import InstalledModel
+from engine.shelf.shelf import list_shelf
 from engine.worker.messages import DevicesMeasured, MeasureDevicesProgress
 
 _FIT_WORDS = {

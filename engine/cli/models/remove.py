@@ -13,8 +13,8 @@ from engine.cli.terminal import printable, write_json
 from engine.download.remove import remove_bundle
 from engine.errors import NotOurs
 from engine.folders import models_folder
-from engine.models.installed import list_shelf
-from engine.models.naming import find_installed
+from engine.shelf.naming import find_installed
+from engine.shelf.shelf import list_shelf
 
 
 def add_remove(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -10,9 +10,9 @@ from engine.cli.models.verb import add_verb
 from engine.cli.progress import ProgressLine
 from engine.cli.terminal import printable, write_json
 from engine.errors import NotAModelFile
-from engine.models.checking import can_compare, verify_installed
-from engine.models.installed import list_shelf
-from engine.models.naming import find_installed
+from engine.shelf.checking import can_compare, verify_installed
+from engine.shelf.naming import find_installed
+from engine.shelf.shelf import list_shelf
 
 
 def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

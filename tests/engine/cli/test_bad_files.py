@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.starter import find_starter
+from engine.shelf.starter import find_starter
 from tests.engine.cli.slipstream import LLAMA, LLAMA_DRAFT, MODELS, SMALL, assert_plain_failure, slipstream
 from tests.gguf_patch import fill_string, replace_strings
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.cli.arguments import parse_arguments
+from engine.cli.models.show import find_entry
 from engine.errors import BadOption
 from tests.engine.cli.slipstream import LLAMA, LLAMA_DRAFT, MODELS, slipstream
 from tests.gguf_patch import replace_strings
@@ -80,6 +81,19 @@ def test_an_architecture_of_the_future_is_estimated_with_its_error(tmp_path: Pat
     assert told["contexts"][0]["segments"]["kv"] == known["contexts"][0]["segments"]["kv"]
     outcome = slipstream("budget", str(path))
     assert "Estimated, within 10%." in outcome.out
+
+
+def test_without_a_network_a_bundle_of_the_catalogue_is_estimated_from_its_facts() -> None:
+    nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9"}
+    outcome = slipstream("budget", "qwen3-8b", "--contexts", "8192", "--json", environment=nowhere)
+    assert outcome.code == 0, outcome.err
+    told = json.loads(outcome.out)
+    assert told["is_estimate"] is True
+    entry = find_entry("qwen3-8b")
+    assert entry is not None
+    segments = told["contexts"][0]["segments"]
+    assert segments["weights"] == entry.target_bytes
+    assert segments["kv"] == 8192 * entry.memory.kv_bytes_per_token
 
 
 @pytest.mark.parametrize(

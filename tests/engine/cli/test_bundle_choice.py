@@ -11,9 +11,9 @@ from engine.cli.arguments import RunOptions, parse_arguments
 from engine.cli.bundle_choice import choose_bundle
 from engine.errors import NoSuchModel
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
-from engine.models.shelf import InstalledModel, Place
 from engine.recommend.advice import SpeedRange
 from engine.recommend.store import own_figures
+from engine.shelf.installed_model import InstalledModel, Place
 from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
 from tests.engine.cli.slipstream import LLAMA, assert_plain_failure, slipstream
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.entry import has_display
 from engine.cli.command import is_output_error
 from engine.cli.doctor import Finding
-from engine.models.starter import find_starter
+from engine.shelf.starter import find_starter
 from engine.version import slipstream_version
 from tests.engine.cli.slipstream import assert_plain_failure, slipstream
 

@@ -13,7 +13,6 @@ from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery, HubRepo
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import Place
 from engine.models_events import (
     BudgetMade,
     ConnectionChanged,
@@ -28,6 +27,7 @@ from engine.models_events import (
 )
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import Fit
+from engine.shelf.installed_model import Place
 from tests.engine.desk.conftest import TINY_MODELS, OpenDesk
 from tests.engine.desk.visitor import Visitor
 from tests.hub_server.faults import Fault, FaultKind

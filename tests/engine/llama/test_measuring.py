@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from llama_cpp import llama_cpp as api
 
 from engine.budget.budget import KvType, Segment
 from engine.budget.measures import Way
 from engine.llama.breakdown import HOST
+from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
-from engine.llama.library import LlamaLibrary
+from engine.llama.library import LlamaLibrary, find_symbol
 from engine.llama.measuring import MAX_MEASURED_CTX, BundleForecast, OpenForecasts
+from engine.llama.memory import allocated
+from engine.llama.model import Model
 from engine.models.bundle import NO_DRAFTER, DrafterChoice, DrafterKind
 from engine.models.gguf_header import read_header
 from tests.engine.llama.real_bundle import real_bundle
@@ -96,6 +101,34 @@ def test_the_header_alone_says_the_same(
         return [forecast.use(Way(n_ctx, kv_type)) for n_ctx in (512, 4096) for kv_type in KvType]
 
     assert said(tmp_path) == said(folder)
+
+
+@pytest.mark.parametrize("name", ["llama", "starter"])
+def test_inputs_of_layers_that_are_read_out_add_no_more_than_was_counted(
+    llama: LlamaLibrary, tiny_models: Path, starter_model: Path, name: str
+) -> None:
+    """llama.cpp reserves for them only with the first pass, so that the forecast cannot see it."""
+    tap = find_symbol(
+        "_Z30llama_set_embeddings_layer_inpP13llama_contextjb",
+        None,
+        ctypes.c_void_p,
+        ctypes.c_uint32,
+        ctypes.c_bool,
+    )
+    if tap is None:
+        pytest.skip("this build does not export llama.cpp's own functions")
+    path = starter_model if name == "starter" else tiny_models / f"{name}.gguf"
+    layers = (0, 1, 2)
+    with Model.open(llama, path, n_gpu_layers=0) as model:
+        settings = ContextSettings(n_ctx=1024, n_threads=1)
+        with Context(model, settings) as context:
+            before = allocated(context)[HOST].compute_bytes
+            for layer in layers:
+                tap(context.pointer, layer, True)
+            context.extend([5] * context.n_batch, 1)
+            grown_bytes = allocated(context)[HOST].compute_bytes - before
+        n_embd = int(api.llama_model_n_embd(model.pointer))
+    assert 0 < grown_bytes <= len(layers) * settings.n_batch * n_embd * 4
 
 
 def test_without_its_drafter_a_bundle_takes_what_the_target_takes(

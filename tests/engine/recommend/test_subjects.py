@@ -12,13 +12,13 @@ from engine.models.bundle import Bundle
 from engine.models.catalogue import load_catalogue
 from engine.models.facts import read_facts
 from engine.models.gguf_header import read_header
-from engine.models.installed import read_shelf
-from engine.models.shelf import InstalledModel, Place
-from engine.models.surroundings import Surroundings
 from engine.recommend.advice import Fit
 from engine.recommend.advise import Computer, recommend
 from engine.recommend.local_memory import LocalMemory, LocalMemoryCache
 from engine.recommend.subjects import subject_of_entry, subject_of_installed, subjects_of_installed
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.shelf import read_shelf
+from engine.shelf.surroundings import Surroundings
 from tests.engine.recommend.computers import computer, cpu, gpu
 
 CATALOGUE = tuple(map(subject_of_entry, load_catalogue()))

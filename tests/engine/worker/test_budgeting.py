@@ -11,12 +11,13 @@ import pytest
 
 from engine.budget.budget import Budget, BudgetQuestion, KvType, Segment
 from engine.budget.record import keep_record, read_records, record_path
-from engine.errors import ContextTooLarge, DrafterCannotRun, LoadFailed, PairUnfit, WrongKindOfFile
+from engine.errors import Cancelled, ContextTooLarge, DrafterCannotRun, LoadFailed, PairUnfit, WrongKindOfFile
 from engine.llama.breakdown import HOST
 from engine.llama.library import LlamaLibrary
+from engine.llama.measuring import OpenForecasts
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
 from engine.service import Service
-from engine.worker.budgeting import foresee, require_pair
+from engine.worker.budgeting import answer_budget, foresee, require_pair
 from engine.worker.messages import BudgetMeasured, Device, LoadSettings, MemoryChanged
 from engine.worker.plan import BundlePlan, LoadRequest, make_plan
 from tests.engine.worker.real import DRAFT_MODEL, LLAMA, MODELS, SETTINGS, Engine
@@ -77,6 +78,11 @@ def test_a_drafter_of_another_target_is_refused_in_words_and_costs_no_worker(eng
     assert failed.kind == PairUnfit.__name__
     assert failed.sentence.startswith("This drafter does not fit the target: ")
     assert ask(engine, BudgetQuestion(gemma, NO_DRAFTER, contexts=(256,))).contexts[0].fits
+
+
+def test_a_budget_that_nobody_wants_any_more_ends(llama: LlamaLibrary) -> None:
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: True)
 
 
 def test_what_a_load_takes_was_predicted(engine: Engine) -> None:

@@ -56,6 +56,7 @@ def test_a_worker_works_where_no_file_can_be_made(monkeypatch: pytest.MonkeyPatc
         (-200, "", "signal 200"),
         (3, "", "exit code 3"),
         (-6, "x.c:1: GGML_ASSERT(a == b) failed\nmore", "GGML_ASSERT(a == b) failed"),
+        (-6, "ggml-rpc.cpp:569: Remote RPC server crashed or returned malformed response", "other computer"),
         (EXIT_CANNOT_START, "Traceback\nOSError: no libllama", "OSError: no libllama"),
         (EXIT_CANNOT_START, "", "no reason"),
     ],

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice
-from engine.models.starter import find_starter
 from engine.service import Service, WorkerLost
+from engine.shelf.starter import find_starter
 from engine.speculation.round import DraftSource, FinishReason
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.models.found import FoundFile
-from engine.models.shelf import Place
-from engine.models.surroundings import Surroundings
-from engine.models.walk import gguf_files
+from engine.shelf.found import FoundFile
+from engine.shelf.installed_model import Place
+from engine.shelf.surroundings import Surroundings
+from engine.shelf.walk import gguf_files
 
 
 def hub_cache_folders(around: Surroundings) -> tuple[Path, ...]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from engine.download.store import file_path, pending_bundles, read_manifests
 from engine.errors import UnsafeName
-from engine.models.found import FoundFile, group_of
-from engine.models.hub_cache import files_in_hub_cache
 from engine.models.remote import RemoteBundle
-from engine.models.shelf import Place
-from engine.models.walk import gguf_files
+from engine.shelf.found import FoundFile, group_of
+from engine.shelf.hub_cache import files_in_hub_cache
+from engine.shelf.installed_model import Place
+from engine.shelf.walk import gguf_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,15 @@ from typing import Final
 import msgspec
 
 from engine.errors import SlipstreamError
-from engine.models.beside import choose_drafter
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
-from engine.models.found import FoundFile
-from engine.models.own_folder import DownloadedBundle
 from engine.models.parts import part_of
-from engine.models.shelf import InstalledModel, Place
-from engine.models.walk import is_encodable
+from engine.shelf.beside import choose_drafter
+from engine.shelf.found import FoundFile
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.own_folder import DownloadedBundle
+from engine.shelf.walk import is_encodable
 
 STARTER_ID: Final = "starter"
 _UNWIELDY: Final = re.compile(r"\s+")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.models.shelf import Place
+from engine.shelf.installed_model import Place
 
 # Folders beside or below a target that only sort its files: drafters, or one quantisation.
 _SORTING_FOLDER: Final = re.compile(

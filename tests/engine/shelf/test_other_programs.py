@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models.hub_cache import files_in_hub_cache, hub_cache_folders
-from engine.models.other_apps import (
+from engine.shelf.hub_cache import files_in_hub_cache, hub_cache_folders
+from engine.shelf.other_apps import (
     files_of_jan,
     files_of_lm_studio,
     files_of_ollama,
@@ -17,7 +17,7 @@ from engine.models.other_apps import (
     lm_studio_folders,
     ollama_folders,
 )
-from engine.models.surroundings import Surroundings
+from engine.shelf.surroundings import Surroundings
 from tests.engine.models.small_files import write_model
 
 OLD, NEW = "a" * 40, "b" * 40

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from engine.folders import MODELS_FOLDER_VARIABLE, cache_folder, models_folder
 from engine.models.bundle import Bundle
-from engine.models.facts_cache import FactsCache
-from engine.models.folders import read_folders
-from engine.models.found import FoundFile, group_of
-from engine.models.hub_cache import files_in_hub_cache, hub_cache_folders
-from engine.models.other_apps import (
+from engine.shelf.facts_cache import FactsCache
+from engine.shelf.folders import read_folders
+from engine.shelf.found import FoundFile, group_of
+from engine.shelf.hub_cache import files_in_hub_cache, hub_cache_folders
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.listing import Shelf, put_on_shelf
+from engine.shelf.other_apps import (
     files_of_jan,
     files_of_lm_studio,
     files_of_ollama,
@@ -19,12 +21,10 @@ from engine.models.other_apps import (
     lm_studio_folders,
     ollama_folders,
 )
-from engine.models.own_folder import loose_files, read_downloaded
-from engine.models.shelf import InstalledModel, Place
-from engine.models.shelf_listing import Shelf, put_on_shelf
-from engine.models.starter import find_starter
-from engine.models.surroundings import Surroundings, here
-from engine.models.walk import gguf_files
+from engine.shelf.own_folder import loose_files, read_downloaded
+from engine.shelf.starter import find_starter
+from engine.shelf.surroundings import Surroundings, here
+from engine.shelf.walk import gguf_files
 
 __all__ = [
     "MODELS_FOLDER_VARIABLE",

@@ -13,7 +13,7 @@ from engine.download.remove import verify_bundle
 from engine.errors import Cancelled, SlipstreamError
 from engine.folders import models_folder
 from engine.models.facts import read_facts
-from engine.models.shelf import InstalledModel, Place
+from engine.shelf.installed_model import InstalledModel, Place
 
 _READ_BYTES: Final = 4 << 20
 # Ollama's blobs, and those of the Hugging Face cache where files are kept by Git LFS, are named by their sha256.

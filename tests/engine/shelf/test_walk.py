@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models import walk
-from engine.models.walk import gguf_files
+from engine.shelf import walk
+from engine.shelf.walk import gguf_files
 
 
 def make(folder: Path, *names: str) -> None:

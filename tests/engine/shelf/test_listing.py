@@ -13,12 +13,12 @@ import pytest
 from engine.download.jobs import Job, forget_job, write_job
 from engine.download.store import Manifest, file_path, write_manifest
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
-from engine.models.facts_cache import FactsCache
-from engine.models.installed import list_installed, read_shelf
 from engine.models.remote import RemoteBundle, RemoteFile
-from engine.models.shelf import InstalledModel, Place
-from engine.models.shelf_listing import Shelf
-from engine.models.surroundings import Surroundings
+from engine.shelf.facts_cache import FactsCache
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.listing import Shelf
+from engine.shelf.shelf import list_installed, read_shelf
+from engine.shelf.surroundings import Surroundings
 from tests.engine.models.small_files import write_eagle3, write_model, write_projector
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from engine.errors import NoSuchModel
 from engine.models.bundle import Bundle
-from engine.models.naming import find_installed
-from engine.models.shelf import InstalledModel, Place
+from engine.shelf.installed_model import InstalledModel, Place
+from engine.shelf.naming import find_installed
 
 
 def model(model_id: str, name: str = "", target: str = "") -> InstalledModel:

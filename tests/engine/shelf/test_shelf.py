@@ -6,8 +6,8 @@ import pytest
 
 from engine.errors import FileGone, SlipstreamError
 from engine.models.bundle import Bundle
-from engine.models.folders import add_folder, read_folders, remove_folder
-from engine.models.installed import list_installed, models_folder
+from engine.shelf.folders import add_folder, read_folders, remove_folder
+from engine.shelf.shelf import list_installed, models_folder
 from tests.engine.models.small_files import write_model
 
 

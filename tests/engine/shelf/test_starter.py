@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.models.bundle import NGRAM_DRAFTER
-from engine.models.starter import find_starter
+from engine.shelf.starter import find_starter
 
 
 def test_the_gguf_is_found_without_importing_its_package(

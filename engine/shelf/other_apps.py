@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from engine.models.found import FoundFile
-from engine.models.shelf import Place
-from engine.models.surroundings import Surroundings
-from engine.models.walk import files_below, gguf_files
+from engine.shelf.found import FoundFile
+from engine.shelf.installed_model import Place
+from engine.shelf.surroundings import Surroundings
+from engine.shelf.walk import files_below, gguf_files
 
 _MAX_TEXT_BYTES: Final = 1 << 20
 

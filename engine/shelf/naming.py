@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.errors import NoSuchModel
-from engine.models.shelf import InstalledModel
+from engine.shelf.installed_model import InstalledModel
 
 _N_NEAR: Final = 3
 
