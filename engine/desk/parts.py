@@ -28,6 +28,14 @@ class Parts:
             DownloadOptions(resolve=lambda bundle: resolve_bundle(bundle, self.client)),
         )
 
+    def owner_of(self, token: str) -> str:
+        """Return whom the Hub knows by `token`, "" for none; raises TokenRefused, and what HubClient raises."""
+        client = HubClient(self.client.endpoint, lambda: token)
+        try:
+            return client.whoami()
+        finally:
+            client.close()
+
     def close(self, timeout_s: float) -> None:
         """Pause the downloads for the next start, and close the connections."""
         self.downloads.stop(timeout_s)
