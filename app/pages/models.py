@@ -139,6 +139,7 @@ class ModelsPage(QWidget):
         self.hub.ask(wanted.text)
         self.hub.ask_for(has_drafter=wanted.only_drafted, params=wanted.params)
         self._show_rows()
+        self.list.scrollToTop()
 
     def _on_offers(self) -> None:
         """Show the new list, and in the detail what has become of its subject."""
