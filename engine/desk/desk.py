@@ -15,7 +15,7 @@ from engine.desk.calls import OrderedCalls
 from engine.desk.jobs import CancelToken, JobRunner
 from engine.desk.surveyor import Surveyor
 from engine.download.progress import DownloadProgress
-from engine.errors import Offline
+from engine.errors import Cancelled, Offline, SlipstreamError
 from engine.folders import models_folder
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
@@ -168,15 +168,24 @@ class ModelsDesk:
 
     def budget(self, request: BudgetRequest) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.desk.located import question_of
+            from engine.desk import works
 
             parts = self._parts
-            question = question_of(request, self._held, parts.headers_folder, parts.client.endpoint, token)
+            try:
+                question = works.question_of(request, self._held, parts, token)
+            except SlipstreamError as error:
+                # Without a header there are still the catalogue's facts, and they are marked as what they are.
+                entry = parts.entry_of(request.remote)
+                if entry is None or isinstance(error, Cancelled):
+                    raise
+                self._note_connection(not isinstance(error, Offline))
+                devices = self._surveyor.devices(token)
+                return BudgetMade(job, works.estimate(request, entry, devices, self._held))
             told = self._surveyor.ask(lambda service: service.budget(question), BudgetMeasured, token)
             self._keep(request, told.budget)
             return BudgetMade(job, told.budget)
 
-        return self._ask_hub(work) if request.remote is not None else self._jobs.submit(work)
+        return self._hub_jobs.submit(work) if request.remote is not None else self._jobs.submit(work)
 
     def _keep(self, request: BudgetRequest, budget: Budget) -> None:
         """Have the list use llama.cpp's own numbers from now on."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from engine.budget.budget import Budget
+from engine.budget.budget import Budget, BudgetQuestion
+from engine.budget.estimated import estimate_of_entry
 from engine.budget.held import Held, given_back, main_memory
 from engine.desk.jobs import CancelToken
 from engine.desk.offers import list_offers
 from engine.desk.parts import Parts
 from engine.download.remove import verify_bundle
-from engine.errors import SlipstreamError
+from engine.errors import BadOption, SlipstreamError
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
 from engine.hub.listing import HubRepo, Quantisation
-from engine.hub.token import checked_token, write_token
+from engine.hub.remote_header import fetch_bundle_headers
+from engine.hub.token import checked_token, read_token, write_token
+from engine.models.catalogue import CatalogueEntry
 from engine.models.description import Device
 from engine.models_events import OffersListed
+from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed
 from engine.recommend.advise import Computer
 from engine.recommend.store import keep_speed, read_speed
@@ -37,6 +41,47 @@ def offer(
     speed = read_speed()
     computer = Computer(given_back(devices or (main_memory(),), held), speed)
     return OffersListed(job, list_offers(parts.entries, shelf, computer, budgets), speed, read_folders())
+
+
+def estimate(request: BudgetRequest, entry: CatalogueEntry, devices: Sequence[Device], held: Held) -> Budget:
+    """Return what the catalogue's facts say about `entry`, for when its header cannot be had."""
+    return estimate_of_entry(
+        entry,
+        given_back(devices or (main_memory(),), held),
+        contexts=request.contexts,
+        kv_types=request.kv_types,
+        n_gpu_layers=request.n_gpu_layers,
+        race=request.race,
+    )
+
+
+def question_of(request: BudgetRequest, held: Held, parts: Parts, token: CancelToken) -> BudgetQuestion:
+    """Return `request` with files that llama.cpp can be asked about: headers alone of what is not here.
+
+    Raises what fetch_bundle_headers raises, and BadOption for a request without a bundle.
+    """
+    if request.remote is not None:
+        bundle = fetch_bundle_headers(
+            request.remote,
+            parts.headers_folder,
+            token=read_token(),
+            endpoint=parts.client.endpoint,
+            is_cancelled=lambda: token.is_set,
+        )
+    elif request.bundle is not None:
+        bundle = request.bundle
+    else:
+        raise BadOption("There is no model to ask about.")
+    return BudgetQuestion(
+        bundle.target,
+        bundle.drafter,
+        request.contexts,
+        request.kv_types,
+        request.n_gpu_layers,
+        request.draft_length,
+        request.race,
+        held,
+    )
 
 
 def judge(parts: Parts, repo: HubRepo, quantisation: Quantisation, token: CancelToken) -> HubRepo:

@@ -7,6 +7,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.budget.budget import KvType
@@ -139,6 +140,25 @@ def test_a_budget_from_afar_is_that_of_the_file(open_desk: OpenDesk, hub: HubSer
         (kv_type, n_ctx) for kv_type in kv_types for n_ctx in CONTEXTS
     ]
     assert remote.size_bytes == size_bytes
+
+
+def test_a_budget_of_the_catalogue_is_estimated_where_no_header_can_be_had(
+    open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    visitor = open_desk()
+    bundle = offers(visitor)["gemma-4-e4b"].remote
+    assert bundle is not None
+    budget = visitor.answer(
+        BudgetMade, visitor.desk.budget(BudgetRequest(remote=bundle, contexts=(8192,)))
+    ).budget
+    assert budget.is_estimate
+    whole = budget.contexts[0].total_bytes
+    assert whole > bundle.size_bytes
+    without = msgspec.structs.replace(bundle, drafter_kind=DrafterKind.NGRAM, drafter=())
+    request = BudgetRequest(remote=without, contexts=(8192,))
+    assert visitor.answer(BudgetMade, visitor.desk.budget(request)).budget.contexts[0].total_bytes < whole
+    visitor.wait(ConnectionChanged, lambda event: not event.is_online)
 
 
 def test_a_file_that_is_no_model_gets_a_sentence(open_desk: OpenDesk, tmp_path: Path) -> None:
