@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.announce import announce
@@ -124,6 +124,10 @@ class ModelsPage(QWidget):
         self.detail.choices.subject_changed.connect(self._judge)
         session.state_changed.connect(self._on_model)
         self.detail.memory.said.connect(lambda words: announce(self.detail, words))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._state.look_first()
 
     def focus_first(self) -> None:
         """Put the keyboard where one would begin."""
