@@ -52,6 +52,11 @@ class ModelsService(Protocol):
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
         """HubRepoOpened follows, with more drafters, each judged for this target by its header."""
 
+    def suggest_drafters(self, target: str) -> int:
+        """DraftersSuggested follows: every file on this computer that might draft for the file `target`, judged by
+        both headers.
+        """
+
     def budget(self, request: BudgetRequest) -> int:
         """BudgetMade follows. For a remote bundle the headers are fetched first, a few megabytes."""
 

@@ -121,10 +121,9 @@ class ModelsDesk:
     def _list_offers(self, job: int, token: CancelToken) -> ModelsEvent:
         from engine.desk import works
 
-        shelf = self._shelf()
-        token.check()
         devices = self._surveyor.devices(token)
-        return works.offer(job, self._parts, shelf, devices, self._held, dict(self._budgets))
+        opened = tuple(self._opened_files())
+        return works.offer(job, self._parts, opened, devices, self._held, dict(self._budgets))
 
     def search(self, query: HubQuery, cursor: str = "") -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
@@ -165,6 +164,14 @@ class ModelsDesk:
                 remember_race(bundle, plain_tokens_per_s, speculative_tokens_per_s)
 
         self._orders.put(remember)
+
+    def suggest_drafters(self, target: str) -> int:
+        def work(job: int, _token: CancelToken) -> ModelsEvent:
+            from engine.desk import works
+
+            return works.suggest(job, target, tuple(self._opened_files()))
+
+        return self._jobs.submit(work)
 
     def budget(self, request: BudgetRequest) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:

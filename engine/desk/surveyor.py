@@ -39,12 +39,16 @@ class ToldElsewhere(SlipstreamError):
         return self._kind
 
 
-def _hung(failed: Failed) -> WorkerDied:
-    return WorkerDied(
-        "llama.cpp did not come to an end with this question and was stopped.",
-        remedy="Try again. If it happens again, the model's file may be damaged.",
-        detail=failed.detail,
-    )
+def _failure(failed: Failed, hangs: bool) -> SlipstreamError:
+    """Return what to raise for `failed`: what a process that loads says of its end is not true of one that measures."""
+    remedy = "Try again. If it happens again with one model, its file may be damaged."
+    if hangs:
+        sentence = "llama.cpp did not come to an end with this question and was stopped."
+        return WorkerDied(sentence, remedy=remedy, detail=failed.detail)
+    if failed.kind == WorkerDied.__name__:
+        detail = f"{failed.sentence}\n{failed.detail}"
+        return WorkerDied("The process that measures ended by itself.", remedy=remedy, detail=detail)
+    return ToldElsewhere(failed)
 
 
 class Surveyor:
@@ -89,7 +93,7 @@ class Surveyor:
                     hangs = True
                     service.end_worker()
                 if isinstance(event, Failed) and event.job == job:
-                    raise _hung(event) if hangs else ToldElsewhere(event)
+                    raise _failure(event, hangs)
                 if isinstance(event, last) and getattr(event, "job", 0) == job:
                     return event
                 if event is not None and getattr(event, "job", 0) == job:

@@ -13,34 +13,41 @@ from engine.desk.offers import list_offers
 from engine.desk.parts import Parts
 from engine.download.remove import verify_bundle
 from engine.errors import BadOption, SlipstreamError
+from engine.folders import cache_folder
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
 from engine.hub.listing import HubRepo, Quantisation
 from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import checked_token, read_token, write_token
 from engine.models.catalogue import CatalogueEntry
 from engine.models.description import Device
-from engine.models_events import OffersListed
+from engine.models_events import DraftersSuggested, LocalDrafter, OffersListed, Unreadable
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed
 from engine.recommend.advise import Computer
 from engine.recommend.store import keep_speed, read_speed
 from engine.shelf.checking import verify_installed
+from engine.shelf.facts_cache import FactsCache
 from engine.shelf.folders import read_folders
 from engine.shelf.installed_model import InstalledModel
+from engine.shelf.pairs import suggest_local
+from engine.shelf.shelf import FACTS_FILE_NAME, read_shelf
 
 
 def offer(
     job: int,
     parts: Parts,
-    shelf: Sequence[InstalledModel],
+    opened: Sequence[str],
     devices: Sequence[Device],
     held: Held,
     budgets: Mapping[str, Budget],
 ) -> OffersListed:
     """Return everything that is offered; `devices` (): llama.cpp could not be asked, only main memory is known."""
     speed = read_speed()
+    shelf = read_shelf(opened=opened)
     computer = Computer(given_back(devices or (main_memory(),), held), speed)
-    return OffersListed(job, list_offers(parts.entries, shelf, computer, budgets), speed, read_folders())
+    offers = list_offers(parts.entries, shelf.models, computer, budgets)
+    unreadable = (Unreadable(str(one.path), one.sentence) for one in shelf.passed_over if one.is_unreadable)
+    return OffersListed(job, offers, speed, read_folders(), tuple(unreadable))
 
 
 def estimate(request: BudgetRequest, entry: CatalogueEntry, devices: Sequence[Device], held: Held) -> Budget:
@@ -82,6 +89,23 @@ def question_of(request: BudgetRequest, held: Held, parts: Parts, token: CancelT
         request.race,
         held,
     )
+
+
+def suggest(job: int, target: str, opened: Sequence[str]) -> DraftersSuggested:
+    """Return what on this computer may draft for the file `target`; raises what reading its header raises."""
+    cache = FactsCache(cache_folder() / FACTS_FILE_NAME)
+    found = suggest_local(Path(target), read_shelf(opened=opened, cache=cache), cache.facts)
+    drafters = tuple(
+        LocalDrafter(
+            one.choice,
+            one.name,
+            one.candidate.size_bytes if one.candidate is not None else 0,
+            one.verdict.reason,
+            one.verdict.remark,
+        )
+        for one in found
+    )
+    return DraftersSuggested(job, target, drafters)
 
 
 def judge(parts: Parts, repo: HubRepo, quantisation: Quantisation, token: CancelToken) -> HubRepo:

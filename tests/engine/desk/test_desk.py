@@ -20,6 +20,7 @@ from engine.models.remote import RemoteBundle
 from engine.models_events import (
     BudgetMade,
     ConnectionChanged,
+    DraftersSuggested,
     FoldersChanged,
     HubRepoOpened,
     HubSearched,
@@ -87,6 +88,36 @@ def test_models_of_a_folder_are_offered_after_it_was_added(open_desk: OpenDesk, 
     assert Place.FOLDER in places
     changed = visitor.answer(FoldersChanged, visitor.desk.remove_folder(str(mine)))
     assert changed.folders == ()
+
+
+def test_files_that_cannot_be_read_are_told_with_the_reason(open_desk: OpenDesk, folders: Path) -> None:
+    mine = folders / "mine"
+    mine.mkdir()
+    (mine / "broken.gguf").write_bytes((TINY_MODELS / "llama.gguf").read_bytes()[:5000])
+    visitor = open_desk()
+    visitor.answer(FoldersChanged, visitor.desk.add_folder(str(mine)))
+    listed = visitor.answer(OffersListed, visitor.desk.list_offers())
+    assert [Path(one.path).name for one in listed.unreadable] == ["broken.gguf"]
+    assert "cut short" in listed.unreadable[0].sentence
+
+
+def test_everything_here_that_might_draft_is_suggested_or_has_its_reason(
+    open_desk: OpenDesk, folders: Path
+) -> None:
+    mine = folders / "mine"
+    mine.mkdir()
+    for name in ("llama", "llama-draft", "llama-eagle3", "mtp-qwen35"):
+        shutil.copy(TINY_MODELS / f"{name}.gguf", mine)
+    visitor = open_desk()
+    visitor.answer(FoldersChanged, visitor.desk.add_folder(str(mine)))
+    target = str(mine / "llama.gguf")
+    suggested = visitor.answer(DraftersSuggested, visitor.desk.suggest_drafters(target))
+    found = {one.name: one for one in suggested.drafters}
+    assert found["llama-draft"].reason == found["llama-eagle3"].reason == found["n-gram"].reason == ""
+    assert found["llama-draft"].choice == DrafterChoice(DrafterKind.MODEL, str(mine / "llama-draft.gguf"))
+    assert found["mtp-qwen35"].reason
+    order = [one.name for one in suggested.drafters]
+    assert order.index("llama-draft") < order.index("n-gram") < order.index("mtp-qwen35")
 
 
 def test_the_hub_is_searched(open_desk: OpenDesk, tiny: str) -> None:
