@@ -113,10 +113,10 @@ class _Reckoning:
 
     # ------------------------------------------------------------------------------------- layers and drafters
 
-    def layers_that_fit(self, kv_type: KvType) -> int:
+    def layers_that_fit(self, kv_type: KvType) -> int | None:
         """Return how many layers fit on the GPU at the first context asked for, ALL_LAYERS for all.
 
-        0 too where main memory cannot hold the others.
+        None where main memory cannot hold the others.
         """
         if not has_gpu(self.devices):
             return ALL_LAYERS
@@ -126,7 +126,7 @@ class _Reckoning:
         if self.spare(Way(n_ctx, kv_type)) >= 0:
             return ALL_LAYERS
         found = largest_that_fits(lambda n: self.spare_on_gpus(Way(n_ctx, kv_type, n)), 0, n_layers)
-        return max(found, 0) if self.spare(Way(n_ctx, kv_type, max(found, 0))) >= 0 else 0
+        return found if found >= 0 and self.spare(Way(n_ctx, kv_type, found)) >= 0 else None
 
     def speed_or_context(self, kv_type: KvType, largest: Mapping[KvType, int]) -> SpeedOrContext | None:
         """Return the choice where the wished context fits only without the drafter, or not even then."""

@@ -50,7 +50,7 @@ def _ways_out(found: Budget, wanted: ContextBudget) -> list[str]:
         if kv_type is not wanted.kv_type and other is not None and other.fits:
             ways.append(f"{kv_type} for the cache")
             break
-    if wanted.short_of_device != HOST and found.n_gpu_layers_that_fit > 0:
+    if wanted.short_of_device != HOST and (found.n_gpu_layers_that_fit or 0) > 0:
         ways.append(f"{found.n_gpu_layers_that_fit} layers on the GPU")
     choice = found.speed_or_context
     if choice is not None and choice.n_ctx_without_drafter >= wanted.n_ctx:

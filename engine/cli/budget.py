@@ -253,7 +253,9 @@ def _largest_sentence(kv_type: KvType, found: Budget) -> str:
 
 
 def _print_choices(found: Budget) -> None:
-    if found.n_gpu_layers_that_fit >= 0:
+    if found.n_gpu_layers_that_fit is None:
+        print("With no number of layers on the GPU does it fit.")
+    elif found.n_gpu_layers_that_fit >= 0:
         print(f"{found.n_gpu_layers_that_fit} of {found.n_layers} layers fit on the GPU.")
     choice = found.speed_or_context
     if choice is not None:
