@@ -13,12 +13,12 @@ from typing import Any, Final, Self
 
 from llama_cpp import llama_cpp as api
 
+from engine.errors import MemoryNotTold
 from engine.llama.breakdown import (
     HOST,
     BufferUse,
     MemoryUse,
     add_up,
-    breakdown_from_log,
     by_device,
     read_breakdown,
 )
@@ -90,7 +90,7 @@ class ModelForecast:
     ) -> Iterator[ForecastContext]:
         """Make a context that takes next to no memory; `other` is the target's, for drafters that look into it.
 
-        Raises LoadFailed or KvTypeUnfit.
+        Raises LoadFailed, KvTypeUnfit, or MemoryNotTold where this build of llama.cpp has no account of memory.
         """
         params = context_params(settings, n_ctx)
         if is_mtp:
@@ -102,7 +102,9 @@ class ModelForecast:
         if not pointer:
             raise context_error(n_ctx, record)
         try:
-            buffers = read_breakdown(pointer) or breakdown_from_log(record, self._used_bytes)
+            buffers = read_breakdown(pointer)
+            if buffers is None:
+                raise MemoryNotTold("This build of llama.cpp does not say what a model takes.")
             yield ForecastContext(pointer, buffers)
         finally:
             api.llama_free(pointer)

@@ -17,7 +17,7 @@ from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
-from engine.errors import Cancelled, PairUnfit, UnknownArchitecture, WrongKindOfFile
+from engine.errors import Cancelled, MemoryNotTold, PairUnfit, UnknownArchitecture, WrongKindOfFile
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
@@ -38,14 +38,25 @@ def answer_budget(
     """Return the answer to `question`.
 
     Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and
-    what opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
+    what opening the models raises. What this llama.cpp does not know or tell is estimated from the header.
     """
     devices = given_back(list_devices(), question.held)
     try:
         require_pair(question.target, question.drafter)
-        measures = _Stoppable(_measures(models, question), is_cancelled)
-        return budget(question, measures, devices)
+        return _budget(models, question, devices, is_cancelled)
     except UnknownArchitecture:
+        return estimated_budget(question, _estimated(question, devices), devices)
+
+
+def _budget(
+    models: OpenForecasts,
+    question: BudgetQuestion,
+    devices: Sequence[Device],
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Budget:
+    try:
+        return budget(question, _Stoppable(_measures(models, question), is_cancelled), devices)
+    except MemoryNotTold:
         return estimated_budget(question, _estimated(question, devices), devices)
 
 
@@ -135,11 +146,18 @@ def foresee(library: LlamaLibrary, plan: BundlePlan, devices: Sequence[Device]) 
     known = find_record(record_path(), key)
     with OpenForecasts(library) as models:
         question = _question(request, plan.n_ctx)
-        use = known.predicted if known is not None else _measures(models, question).use(way)
+        use = known.predicted if known is not None else _use(models, question, way, devices)
         wanted = context_budget(way, use, room_of(devices), race=False)
         if settings.check_memory and not wanted.fits:
-            raise refusal(budget(question, _measures(models, question), devices), wanted)
+            raise refusal(_budget(models, question, devices), wanted)
     return Foreseen(key, plan, use)
+
+
+def _use(models: OpenForecasts, question: BudgetQuestion, way: Way, devices: Sequence[Device]) -> UseByDevice:
+    try:
+        return _measures(models, question).use(way)
+    except MemoryNotTold:
+        return _estimated(question, devices).use(way)
 
 
 def _question(request: LoadRequest, n_ctx: int) -> BudgetQuestion:
