@@ -23,6 +23,7 @@ from engine.llama.breakdown import (
     read_breakdown,
 )
 from engine.llama.context_settings import ContextSettings, context_params
+from engine.llama.layer_split import LayerSplit, tensor_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
 from engine.llama.log import LogRecord
@@ -61,12 +62,13 @@ class ModelForecast:
         n_gpu_layers: int,
         *,
         with_mtp: bool = False,
+        split: LayerSplit = (),
     ) -> Self:
         """Open the model at `path`, a whole file or a header-only sparse one of the right length, with all its
         parts.
 
-        `with_mtp`: with the MTP head inside it. Raises what reading its header raises, UnknownArchitecture or
-        LoadFailed.
+        `with_mtp`: with the MTP head inside it. `split`: how several GPUs share the layers. Raises what reading its
+        header raises, UnknownArchitecture or LoadFailed.
         """
         first = read_header(path)
         header = join_parts(read_parts(path, first))
@@ -74,10 +76,12 @@ class ModelForecast:
         params.n_gpu_layers = n_gpu_layers
         params.load_mtp = with_mtp
         params.no_alloc = True
+        params.tensor_split = shares = tensor_split(split)
         # Any other mode runs into GGML_ASSERT(!ml.no_alloc) (src/llama-model.cpp).
         params.load_mode = api.LLAMA_LOAD_MODE_NONE
         with library.log.recording() as record:
             pointer = api.llama_model_load_from_file(os.fsencode(path), params)
+        del shares
         if not pointer:
             raise load_error(path.name, record)
         return cls(library, pointer, header, header.tensor_bytes - _unused_bytes(record))

@@ -19,6 +19,7 @@ from engine.budget.refusal import refusal
 from engine.budget.room import room_of
 from engine.errors import Cancelled, MemoryNotTold, PairUnfit, UnknownArchitecture, WrongKindOfFile
 from engine.llama.devices import list_devices
+from engine.llama.layer_split import layer_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
 from engine.models.bundle import DrafterChoice, DrafterKind
@@ -55,7 +56,7 @@ def _budget(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Budget:
     try:
-        return budget(question, _Stoppable(_measures(models, question), is_cancelled), devices)
+        return budget(question, _Stoppable(_measures(models, question, devices), is_cancelled), devices)
     except MemoryNotTold:
         return estimated_budget(question, _estimated(question, devices), devices)
 
@@ -112,9 +113,15 @@ def require_pair(target: str, drafter: DrafterChoice) -> None:
         )
 
 
-def _measures(models: OpenForecasts, question: BudgetQuestion) -> BundleForecast:
+def _measures(models: OpenForecasts, question: BudgetQuestion, devices: Sequence[Device]) -> BundleForecast:
+    """Return what llama.cpp says, with the layers on several GPUs as they lie where so much of `devices` is free."""
     return BundleForecast(
-        models, Path(question.target), question.drafter, question.draft_length, question.n_gpu_layers
+        models,
+        Path(question.target),
+        question.drafter,
+        question.draft_length,
+        question.n_gpu_layers,
+        layer_split(devices),
     )
 
 
@@ -155,7 +162,7 @@ def foresee(library: LlamaLibrary, plan: BundlePlan, devices: Sequence[Device]) 
 
 def _use(models: OpenForecasts, question: BudgetQuestion, way: Way, devices: Sequence[Device]) -> UseByDevice:
     try:
-        return _measures(models, question).use(way)
+        return _measures(models, question, devices).use(way)
     except MemoryNotTold:
         return _estimated(question, devices).use(way)
 
