@@ -41,6 +41,7 @@ def answer_budget(
     Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and
     what opening the models raises. What this llama.cpp does not know or tell is estimated from the header.
     """
+    _go_on_unless(is_cancelled)
     devices = given_back(list_devices(), question.held)
     try:
         require_pair(question.target, question.drafter)
@@ -77,9 +78,13 @@ class _Stoppable:
         return self.measures.n_layers
 
     def use(self, way: Way) -> UseByDevice:
-        if self.is_cancelled():
-            raise Cancelled("The budget was stopped.")
+        _go_on_unless(self.is_cancelled)
         return self.measures.use(way)
+
+
+def _go_on_unless(is_cancelled: Callable[[], bool]) -> None:
+    if is_cancelled():
+        raise Cancelled("The budget was stopped.")
 
 
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
