@@ -67,8 +67,14 @@ class DeviceUse(msgspec.Struct, frozen=True):
     segments: dict[Segment, int]
 
     @property
-    def total_bytes(self) -> int:
+    def needed_bytes(self) -> int:
+        """Return what must be free: what is taken, and the reserve."""
         return sum(self.segments.values())
+
+    @property
+    def total_bytes(self) -> int:
+        """Return what is taken, without the reserve, which stays free."""
+        return self.needed_bytes - self.segments.get(Segment.RESERVE, 0)
 
 
 class ContextBudget(msgspec.Struct, frozen=True):
@@ -85,6 +91,7 @@ class ContextBudget(msgspec.Struct, frozen=True):
 
     @property
     def total_bytes(self) -> int:
+        """Return what is taken on all devices, without the reserve."""
         return sum(use.total_bytes for use in self.devices)
 
     def segment_bytes(self, segment: Segment) -> int:
@@ -103,7 +110,7 @@ class Budget(msgspec.Struct, frozen=True):
     """The answer: one ContextBudget per KV type and context, the types in the order of the question.
 
     `largest_fit` is the largest context that fits by KV type, in steps of 256; 0: none. `n_gpu_layers_that_fit` is -1
-    where all do or there is no GPU, 0 too where main memory cannot hold the others. `error_fraction` is 0 where
+    where all do or there is no GPU, None where it fits with no number of them. `error_fraction` is 0 where
     llama.cpp itself said the numbers, else how far an estimate may be off. `unfit` says in words why a cache type of
     the question cannot be had.
     """
@@ -113,7 +120,7 @@ class Budget(msgspec.Struct, frozen=True):
     largest_fit: dict[KvType, int]
     n_ctx_train: int
     n_layers: int
-    n_gpu_layers_that_fit: int = -1
+    n_gpu_layers_that_fit: int | None = -1
     speed_or_context: SpeedOrContext | None = None
     error_fraction: float = 0.0
     unfit: dict[KvType, str] = msgspec.field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.budget.budget import KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
-from engine.budget.shape import Shape, shape_of, vocabulary_bytes
+from engine.budget.shape import Shape, shape_of
 from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry
 from engine.models.gguf_header import GgufHeader
@@ -61,8 +61,17 @@ def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: 
 def estimate_header(
     header: GgufHeader, n_ctx: int, kv_type: KvType, *, n_rs_seq: int = 0, race: bool = False
 ) -> dict[Segment, int]:
-    """Return the bytes that the model with this header would take on one device, within ERROR_FRACTION."""
-    shape = shape_of(header)
+    """Return the bytes that the model with this header would take on one device, within ERROR_FRACTION.
+
+    Raises NotAModelFile where no model can have what the header says.
+    """
+    return estimate_shape(shape_of(header), n_ctx, kv_type, n_rs_seq=n_rs_seq, race=race)
+
+
+def estimate_shape(
+    shape: Shape, n_ctx: int, kv_type: KvType, *, n_rs_seq: int = 0, race: bool = False
+) -> dict[Segment, int]:
+    """Return the same of a model's shape, which takes a while to find out."""
     taken = {
         Segment.WEIGHTS: shape.weights_bytes,
         Segment.KV: kv_bytes(shape.kv_numbers_per_token, n_ctx, kv_type)
@@ -70,7 +79,7 @@ def estimate_header(
         Segment.STATE: shape.state_bytes * (_N_STATES + n_rs_seq),
         Segment.COMPUTE: _compute_bytes(shape, n_ctx),
         Segment.OUTPUT: _N_ROWS * shape.n_vocab * _FLOAT_BYTES,
-        Segment.VOCABULARY: vocabulary_bytes(header),
+        Segment.VOCABULARY: shape.vocabulary_bytes,
     }
     return _complete(taken, race=race)
 

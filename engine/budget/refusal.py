@@ -20,7 +20,7 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
     reserve_bytes = use.segments.get(Segment.RESERVE, 0)
     free_bytes = next((d.memory_free_bytes for d in found.devices if d.name == use.device), 0)
     place = "" if use.device == HOST else f" on {use.device}"
-    needs = f"needs {_gib(use.total_bytes - reserve_bytes)}{place}"
+    needs = f"needs {_gib(use.total_bytes)}{place}"
     free = f"{_gib(max(free_bytes - reserve_bytes, 0))} are free for it"
     detail = "; ".join(
         f"{each.device}: {', '.join(f'{segment} {n}' for segment, n in each.segments.items())} bytes"
@@ -50,7 +50,7 @@ def _ways_out(found: Budget, wanted: ContextBudget) -> list[str]:
         if kv_type is not wanted.kv_type and other is not None and other.fits:
             ways.append(f"{kv_type} for the cache")
             break
-    if wanted.short_of_device != HOST and found.n_gpu_layers_that_fit > 0:
+    if wanted.short_of_device != HOST and (found.n_gpu_layers_that_fit or 0) > 0:
         ways.append(f"{found.n_gpu_layers_that_fit} layers on the GPU")
     choice = found.speed_or_context
     if choice is not None and choice.n_ctx_without_drafter >= wanted.n_ctx:

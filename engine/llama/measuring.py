@@ -14,6 +14,7 @@ from engine.llama.breakdown import HOST
 from engine.llama.context_settings import ContextSettings
 from engine.llama.drafter_contexts import drafter_settings, n_tapped_layers, target_settings
 from engine.llama.forecast import ForecastContext, ModelForecast
+from engine.llama.layer_split import LayerSplit
 from engine.llama.library import LlamaLibrary
 from engine.models.bundle import DrafterChoice, DrafterKind
 
@@ -35,17 +36,20 @@ class OpenForecasts:
         self._library = library
         self._models: OrderedDict[tuple[object, ...], ModelForecast] = OrderedDict()
 
-    def model(self, path: Path, n_gpu_layers: int, *, with_mtp: bool = False) -> ModelForecast:
+    def model(
+        self, path: Path, n_gpu_layers: int, *, with_mtp: bool = False, split: LayerSplit = ()
+    ) -> ModelForecast:
         """Return the model at `path`, opened in this way; raises what ModelForecast.open raises."""
         try:
             status = path.stat()
             stamp = (status.st_size, status.st_mtime_ns)
         except OSError:
             stamp = (0, 0)
-        key = (str(path), stamp, n_gpu_layers, with_mtp)
+        split = split if n_gpu_layers else ()
+        key = (str(path), stamp, n_gpu_layers, with_mtp, split)
         model = self._models.pop(key, None)
         if model is None:
-            model = ModelForecast.open(self._library, path, n_gpu_layers, with_mtp=with_mtp)
+            model = ModelForecast.open(self._library, path, n_gpu_layers, with_mtp=with_mtp, split=split)
         self._models[key] = model
         while len(self._models) > _MAX_OPEN:
             self._models.popitem(last=False)[1].close()
@@ -80,12 +84,14 @@ class BundleForecast:
         drafter: DrafterChoice,
         draft_length: int,
         n_gpu_layers: int,
+        split: LayerSplit = (),
     ) -> None:
-        """Open the target with `n_gpu_layers`, the way that is asked for first."""
+        """Open the target with `n_gpu_layers`, the way that is asked for first, and with `split` in every way."""
         self._models = models
         self._path = target
         self._choice = drafter
         self._draft_length = draft_length
+        self._split = split
         opened = self._open(drafter.kind, n_gpu_layers).target
         self.n_ctx_train = opened.n_ctx_train
         self.n_layers = opened.n_layers
@@ -177,13 +183,13 @@ class BundleForecast:
     def _open(self, kind: DrafterKind, n_gpu_layers: int) -> _Opened:
         is_mtp = kind is DrafterKind.MTP
         has_head_inside = is_mtp and not self._choice.path
-        target = self._models.model(self._path, n_gpu_layers, with_mtp=has_head_inside)
+        target = self._models.model(self._path, n_gpu_layers, with_mtp=has_head_inside, split=self._split)
         if has_head_inside:
             return _Opened(target, target)
         if not kind.has_weights:
             return _Opened(target, None)
         path = Path(self._choice.path)
-        return _Opened(target, self._models.model(path, n_gpu_layers, with_mtp=is_mtp))
+        return _Opened(target, self._models.model(path, n_gpu_layers, with_mtp=is_mtp, split=self._split))
 
 
 def _add(taken: _Bytes, device: str, segment: Segment, n_bytes: int) -> None:

@@ -83,7 +83,13 @@ class LoadedBundle:
         return tuple(context for context in made if context is not None)
 
     def memory_bytes(self) -> dict[str, int]:
-        """Return what weights, caches and compute buffers take, by device name."""
+        """Return what weights, caches and compute buffers take, by device name; where llama.cpp does not tell, what was
+        expected.
+        """
+        return self.measured_bytes() or self.predicted_bytes()
+
+    def measured_bytes(self) -> dict[str, int]:
+        """Return the same as llama.cpp accounts for it; {} where it does not tell."""
         seen: set[Model] = set()
         parts = []
         for context in self.contexts():

@@ -82,8 +82,8 @@ def test_as_many_layers_as_fit_are_named(free_mib: int, layers: int) -> None:
         assert not one_more.contexts[0].fits
 
 
-@pytest.mark.parametrize(("main_mib", "layers"), [(1900, 4), (900, 0)])
-def test_the_gpu_takes_what_main_memory_alone_could_not_hold(main_mib: int, layers: int) -> None:
+@pytest.mark.parametrize(("main_mib", "layers"), [(1900, 4), (900, None)])
+def test_the_gpu_takes_what_main_memory_alone_could_not_hold(main_mib: int, layers: int | None) -> None:
     devices = (cpu(main_mib), gpu(1300))
     found = budget(ask(contexts=(8192,)), StraightMeasures(gpu="CUDA0"), devices)
     assert found.n_gpu_layers_that_fit == layers

@@ -85,6 +85,17 @@ def test_a_budget_that_nobody_wants_any_more_ends(llama: LlamaLibrary) -> None:
         answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: True)
 
 
+def test_one_that_was_cancelled_while_it_waited_opens_no_file(llama: LlamaLibrary) -> None:
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion("no such file", NO_DRAFTER), lambda: True)
+
+
+def test_one_is_stopped_between_two_contexts(llama: LlamaLibrary) -> None:
+    asked = iter([False, False, True])
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: next(asked))
+
+
 def test_what_a_load_takes_was_predicted(engine: Engine) -> None:
     loaded = engine.load(drafter=DRAFT_MODEL, settings=msgspec.structs.replace(SETTINGS, n_ctx=1024))
     assert loaded.predicted_bytes == pytest.approx(loaded.memory_bytes, rel=0.001)
