@@ -101,7 +101,8 @@ def _manifest(folder: Path, bundle_id: str) -> Manifest:
 
 
 def _place(file: RemoteFile) -> tuple[str, str, str]:
-    return file.repo, file.path, file.revision
+    """Return what a file has in common with every other that may be one with it on a disk that ignores case."""
+    return file.repo.casefold(), file.path.casefold(), file.revision
 
 
 def _delete(path: Path, name: str) -> int:

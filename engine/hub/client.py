@@ -96,8 +96,12 @@ class HubClient:
         return HubPage(tuple(models), _next_cursor(answer))
 
     def open_repo(self, repo: str, is_cancelled: IsCancelled = never_cancelled) -> HubRepo:
-        """Return the page of `repo` ("owner/name"): two requests, a third where a mirror leaves out sizes."""
+        """Return the page of `repo` ("owner/name"): two requests, a third where a mirror leaves out sizes.
+
+        Its files are called as the Hub spells the repository: it takes any case, and names before a renaming too.
+        """
         model = self._model(repo, {"blobs": "true"})
+        repo = model.id if _REPO.fullmatch(model.id) else repo
         revision = model.sha or "main"
         found = [answers.sibling_file(repo, revision, sibling) for sibling in model.siblings or ()]
         if any(file.name.endswith(".gguf") and not file.size_bytes for file in found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.download.jobs import Job, write_job
@@ -72,6 +73,17 @@ def test_a_file_that_a_running_download_counts_on_stays(
     write_job(tmp_path, Job(RemoteBundle("coming", "Coming", (target,))))
     assert remove_bundle(tmp_path, bundle.id) == 500
     assert file_path(tmp_path, target).exists()
+
+
+def test_a_file_under_another_spelling_of_its_repository_stays(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    """A link from one spelling to the other stands for a disk that ignores case."""
+    typed = msgspec.structs.replace(target, repo="Some/Model")
+    repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    write_manifest(tmp_path, RemoteBundle("typed", "Typed", (typed,)))
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert file_path(tmp_path, typed).exists()
 
 
 def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> None:
