@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -18,10 +18,12 @@ from typing import TypeVar
 import msgspec
 
 from engine.download.names import check_file, check_part, long_path
+from engine.errors import UnreadableRecord
 from engine.models.remote import RemoteBundle, RemoteFile
 
 MANIFESTS_FOLDER = "bundles"
 WORK_FOLDER = ".downloads"
+JOBS_FOLDER = f"{WORK_FOLDER}/jobs"
 FRESH_SUFFIX = ".new"
 T = TypeVar("T")
 REPLACE_TRIES = 12
@@ -59,18 +61,26 @@ def manifest_path(folder: Path, bundle_id: str) -> Path:
     return long_path(folder / MANIFESTS_FOLDER / f"{bundle_id}.json")
 
 
+def json_files(folder: Path) -> list[Path]:
+    """Return the JSON files in `folder`, in order of name; none where it does not exist. Raise OSError."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def read_manifests(folder: Path) -> tuple[Manifest, ...]:
     """Return the manifest of every whole bundle in order of id; one that cannot be read counts as none."""
     try:
-        paths = sorted((folder / MANIFESTS_FOLDER).glob("*.json"))
+        paths = json_files(folder / MANIFESTS_FOLDER)
     except OSError:
         return ()
     found = (read_json(path, Manifest) for path in paths)
     return tuple(manifest for manifest in found if manifest is not None)
 
 
-class _Pending(msgspec.Struct, frozen=True):
-    """As much of a job (engine/download/jobs.py) as a reader needs that must not import the network."""
+class _Record(msgspec.Struct, frozen=True):
+    """As much of a manifest, or of a job (engine/download/jobs.py), as says which files it needs."""
 
     bundle: RemoteBundle
 
@@ -78,11 +88,31 @@ class _Pending(msgspec.Struct, frozen=True):
 def pending_bundles(folder: Path) -> tuple[RemoteBundle, ...]:
     """Return the bundles that are on their way to `folder`, running or not."""
     try:
-        paths = sorted((folder / WORK_FOLDER / "jobs").glob("*.json"))
+        paths = json_files(folder / JOBS_FOLDER)
     except OSError:
         return ()
-    found = (read_json(path, _Pending) for path in paths)
-    return tuple(pending.bundle for pending in found if pending is not None)
+    found = (read_json(path, _Record) for path in paths)
+    return tuple(record.bundle for record in found if record is not None)
+
+
+def needed_files(folder: Path, *, but_manifest: str = "", but_job: str = "") -> Iterator[RemoteFile]:
+    """Yield what any manifest but `but_manifest` and any job but `but_job` names.
+
+    Raise UnreadableRecord: who cannot be asked may need anything.
+    """
+    for place, but in ((folder / MANIFESTS_FOLDER, but_manifest), (folder / JOBS_FOLDER, but_job)):
+        path = place
+        try:
+            for path in json_files(place):
+                with contextlib.suppress(FileNotFoundError):  # it went while this was read
+                    bundle = msgspec.json.decode(path.read_bytes(), type=_Record).bundle
+                    yield from bundle.files if bundle.id != but else ()
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            raise UnreadableRecord(
+                "Nothing was deleted: Slipstream cannot read which files its other models need.",
+                remedy=f"Try again in a moment. If it stays like this, delete {path}, which is damaged.",
+                detail=f"{type(error).__name__}: {error}",
+            ) from error
 
 
 def read_manifest(folder: Path, bundle_id: str) -> Manifest | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from engine.download.jobs import Job, write_job
+from engine.download.jobs import Job, job_path, write_job
 from engine.download.partial import partial_of
 from engine.download.remove import remove_bundle, verify_bundle
-from engine.download.store import file_path, read_manifests, repo_folder, write_manifest
-from engine.errors import BadOption, Cancelled, FileInUse
+from engine.download.store import file_path, manifest_path, read_manifests, repo_folder, write_manifest
+from engine.errors import BadOption, Cancelled, FileInUse, UnreadableRecord
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
 
@@ -84,6 +85,21 @@ def test_a_file_under_another_spelling_of_its_repository_stays(
     write_manifest(tmp_path, RemoteBundle("typed", "Typed", (typed,)))
     assert remove_bundle(tmp_path, bundle.id) == 500
     assert file_path(tmp_path, typed).exists()
+
+
+@pytest.mark.parametrize("place", [manifest_path, job_path])
+def test_nothing_is_deleted_while_it_cannot_be_read_what_the_others_need(
+    tmp_path: Path, bundle: RemoteBundle, place: Callable[[Path, str], Path]
+) -> None:
+    damaged = place(tmp_path, "damaged")
+    damaged.parent.mkdir(parents=True, exist_ok=True)
+    damaged.write_bytes(b"{")
+    with pytest.raises(UnreadableRecord) as caught:
+        remove_bundle(tmp_path, bundle.id)
+    assert str(damaged) in caught.value.remedy
+    assert _total_bytes(tmp_path) == 3500
+    damaged.unlink()
+    assert remove_bundle(tmp_path, bundle.id) == 3500
 
 
 def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> None:
