@@ -9,20 +9,11 @@ from pathlib import PurePosixPath
 
 import httpx2
 
-from engine.errors import HubTrouble, SlipstreamError
-from engine.hub.failures import failure_of_answer, not_the_hub, retry_after_s
+from engine.errors import HubTrouble
+from engine.hub.failures import Busy, failure_of_answer, not_the_hub, retry_after_s
 from engine.models.remote import RemoteFile
 
 MAX_RETRY_AFTER_S = 3600.0
-
-
-class Busy(Exception):
-    """Trying again later may help. `wait_s` is None where nobody says when; `failure` is for when patience ends."""
-
-    def __init__(self, failure: SlipstreamError, wait_s: float | None = None) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
-        self.wait_s = wait_s
 
 
 def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, from_hub: bool) -> None:

@@ -15,11 +15,10 @@ from engine.download.line import Hub, Line, open_line
 from engine.download.located import Located, locate
 from engine.download.partial import Digest, Partial, digest_for, feed_file, held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.refusals import Busy
 from engine.download.store import file_path, replace_patiently
 from engine.download.switch import Switch
 from engine.errors import ChangedOnHub, DamagedDownload, SlipstreamError
-from engine.hub.failures import failure_of_exception
+from engine.hub.failures import Busy, failure_of_exception
 from engine.models.remote import RemoteFile
 
 T = TypeVar("T")

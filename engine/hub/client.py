@@ -15,6 +15,7 @@ from engine.hub.connection import (
     DEFAULT_TIMEOUTS,
     Connection,
     IsCancelled,
+    OnContact,
     Params,
     RawAnswer,
     Timeouts,
@@ -22,6 +23,7 @@ from engine.hub.connection import (
     decode,
     decode_list,
     never_cancelled,
+    nobody_hears,
 )
 from engine.hub.failures import token_refused
 from engine.hub.grouping import group_files
@@ -59,6 +61,7 @@ class HubClient:
     """The Hub, or the mirror at `endpoint`. Its methods block, raise SlipstreamError, and may run on several threads.
 
     `token` is asked before every request. `is_cancelled` is asked between two requests; Cancelled is raised then.
+    `on_contact` hears of each answer of the Hub, and of each failure to reach it.
     """
 
     def __init__(
@@ -66,12 +69,21 @@ class HubClient:
         endpoint: str = "",
         token: Callable[[], str] = read_token,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        on_contact: OnContact = nobody_hears,
     ) -> None:
-        self._connection = Connection(endpoint, token, timeouts)
+        self._connection = Connection(endpoint, token, timeouts, on_contact)
 
     @property
     def endpoint(self) -> str:
         return self._connection.endpoint
+
+    @property
+    def on_contact(self) -> OnContact:
+        return self._connection.on_contact
+
+    def http(self) -> httpx2.Client:
+        """Return the client that all requests share, for files; raises Offline or HubTrouble for wrong settings."""
+        return self._connection.http()
 
     def close(self) -> None:
         self._connection.close()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from huggingface_hub import constants
 
 from engine.download import filling
 from engine.download.line import Hub
@@ -359,8 +358,7 @@ def test_a_sign_in_page_in_place_of_the_file_is_waited_out(make: Make, hub: HubS
 def test_nothing_is_asked_where_the_network_is_forbidden(
     make: Make, hub: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HF_HUB_OFFLINE is read when huggingface_hub is imported."""
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Offline, match="not to use the network"):
         make().run()
     assert hub.log == ()

@@ -10,7 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from engine.errors import GatedRepository, HubTrouble, Offline, RateLimited, SlipstreamError
+from engine.errors import (
+    GatedRepository,
+    HubTrouble,
+    Offline,
+    RateLimited,
+    RepositoryNotFound,
+    SlipstreamError,
+)
 from engine.hub.client import HubClient
 from engine.hub.failures import failure_of_answer, retry_after_s
 from engine.hub.listing import HubQuery
@@ -229,3 +236,36 @@ def test_the_client_recovers_when_the_hub_comes_back(hub: HubServer, client: Hub
     with pytest.raises(Offline):
         client.search(HubQuery())
     assert client.search(HubQuery()).models == ()
+
+
+def test_each_contact_with_the_hub_is_reported_whatever_it_answers(hub: HubServer) -> None:
+    heard: list[bool] = []
+    client = HubClient(hub.endpoint, lambda: "", BRIEF, heard.append)
+    assert client.whoami() == ""
+    assert heard == []  # it knew without asking
+    client.search(HubQuery())
+    with pytest.raises(RepositoryNotFound):
+        client.open_repo("no/such")
+    hub.api_faults.add(Fault(FaultKind.STATUS, status=503))
+    with pytest.raises(HubTrouble):
+        client.search(HubQuery())
+    client.close()
+    assert heard == [True, True, True]
+
+
+def test_each_failure_to_reach_the_hub_is_reported(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bool] = []
+
+    def ask(endpoint: str) -> None:
+        client = HubClient(endpoint, lambda: "", BRIEF, heard.append)
+        with pytest.raises(Offline):
+            client.search(HubQuery())
+        client.close()
+
+    ask("http://no-such-host.invalid")
+    odd.content_type, odd.body = "text/html", b"<html>Welcome to our hotel</html>"
+    for odd.status in (200, 404):
+        ask(f"http://127.0.0.1:{odd.server_port}")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    ask("http://127.0.0.1:9")
+    assert heard == [False, False, False, False]
