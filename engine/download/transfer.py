@@ -94,7 +94,8 @@ class Transfer:
         """Fill the partial until it is whole and right; a damaged one is thrown away once."""
         for is_last in (False, True):
             digest = self._fill(line, partial, located)
-            if digest.is_of(located):
+            # More on the disk than went through the digest: another process has written there too.
+            if digest.is_of(located) and partial.size_bytes == located.file.size_bytes:
                 return digest
             partial.discard()
             self.report.bytes(0)

@@ -199,6 +199,26 @@ def test_a_partial_of_another_version_is_thrown_away(
     assert [served.range for served in hub.log if served.is_storage] == [""]
 
 
+def test_what_another_process_wrote_into_the_partial_never_gets_the_files_name(
+    make: Make, folder: Path, repo: Repository
+) -> None:
+    """As where a lock does not hold, on some network drives."""
+    file = remote_file(repo, "a.gguf")
+    partial = partial_of(folder, file)
+
+    class Intruder(Notes):
+        def bytes(self, done_bytes: int, fetched_bytes: int = 0) -> None:
+            super().bytes(done_bytes, fetched_bytes)
+            if fetched_bytes and done_bytes == len(BODY) and DownloadState.STALLED not in self.states:
+                with partial.path.open("ab") as stream:
+                    stream.write(b"more")
+
+    notes = Intruder()
+    make(notes=notes).run()
+    assert DownloadState.STALLED in notes.states
+    assert file_path(folder, file).read_bytes() == BODY
+
+
 def test_a_partial_never_has_a_models_name(make: Make, hub: HubServer, folder: Path) -> None:
     _interrupted(make, hub, 100_000)
     names = [path.name for path in folder.rglob("*") if path.is_file()]
