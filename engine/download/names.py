@@ -30,7 +30,7 @@ def check_file(file: RemoteFile) -> None:
         raise _unsafe(file.repo, "it is not a repository's name")
     if not _REVISION.fullmatch(file.revision) or ".." in file.revision:
         raise _unsafe(file.revision, "it is not a revision")
-    for part in (*file.repo.split("/"), *file.path.split("/")):
+    for part in (*file.repo.split("/"), *file.revision.split("/"), *file.path.split("/")):
         check_part(part)
 
 

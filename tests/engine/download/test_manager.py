@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import threading
 import time
@@ -188,6 +189,18 @@ def test_files_that_are_not_pinned_are_resolved_first_and_stay_at_that_commit(
     assert {file.revision for file in done.bundle.files} == {before}
     assert all(file.is_pinned for file in read_manifests(folder)[0].files)
     assert file_path(folder, done.bundle.target[0]).read_bytes() == TARGET
+
+
+@pytest.mark.parametrize("sha", ["nul.txt", "../../../up", "main-of-it"])
+def test_a_commit_that_is_none_is_not_taken_from_the_server(
+    running: Running, repo: Repository, hub: HubServer, folder: Path, sha: str
+) -> None:
+    repo.commits[-1] = dataclasses.replace(repo.head, sha=sha)
+    repo.branches["main"] = sha
+    running.downloads.download(bundle_of(repo, "a.gguf", pinned=False))
+    assert "could not be checked" in running.wait_for(FAILED).sentence
+    assert hub.body_bytes == 0
+    assert [job.bundle.target[0].revision for job in read_jobs(folder)] == ["main"]
 
 
 def test_a_pinned_file_that_changed_is_refused_before_any_byte(

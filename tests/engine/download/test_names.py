@@ -50,7 +50,7 @@ def test_a_repository_that_is_none_is_refused(tmp_path: Path, repo: str) -> None
         file_path(tmp_path, msgspec.structs.replace(GOOD, repo=repo))
 
 
-@pytest.mark.parametrize("revision", ["..", "a/../b", "", "/a", "a b", "a\\b"])
+@pytest.mark.parametrize("revision", ["..", "a/../b", "", "/a", "a b", "a\\b", "con", "a/nul.txt", "main."])
 def test_a_revision_that_is_none_is_refused(tmp_path: Path, revision: str) -> None:
     with pytest.raises(UnsafeName):
         file_path(tmp_path, msgspec.structs.replace(GOOD, revision=revision))
