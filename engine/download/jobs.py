@@ -8,21 +8,21 @@ from pathlib import Path
 
 import msgspec
 
-from engine.download.names import check_bundle, long_path
+from engine.atomic_file import FRESH_SUFFIX
+from engine.download.names import check_bundle
 from engine.download.partial import all_partials, partial_of
 from engine.download.progress import DownloadState
 from engine.download.store import (
-    FRESH_SUFFIX,
     JOBS_FOLDER,
     MANIFESTS_FOLDER,
     WORK_FOLDER,
     file_path,
     json_files,
     needed_files,
-    read_json,
-    write_atomically,
 )
 from engine.errors import UnreadableRecord, UnsafeName
+from engine.json_file import read_json, write_json
+from engine.long_path import long_path
 from engine.models.remote import RemoteBundle, RemoteFile
 
 HALF_WRITTEN_S = 60.0
@@ -44,7 +44,7 @@ def job_path(folder: Path, bundle_id: str) -> Path:
 
 
 def write_job(folder: Path, job: Job) -> None:
-    write_atomically(job_path(folder, job.bundle.id), msgspec.json.encode(job))
+    write_json(job_path(folder, job.bundle.id), job)
 
 
 def forget_job(folder: Path, bundle_id: str) -> None:
@@ -57,7 +57,7 @@ def read_jobs(folder: Path) -> tuple[Job, ...]:
         paths = json_files(folder / JOBS_FOLDER)
     except OSError:
         return ()
-    jobs = (read_json(path, Job) for path in paths)
+    jobs = (read_json(path, Job, None) for path in paths)
     return tuple(job for job in jobs if job is not None and _is_safe(job))
 
 

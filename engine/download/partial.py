@@ -15,10 +15,11 @@ import filelock
 import msgspec
 
 from engine.download.located import Located
-from engine.download.names import long_path
-from engine.download.store import WORK_FOLDER, read_json, write_atomically
+from engine.download.store import WORK_FOLDER
 from engine.download.switch import Switch
 from engine.errors import DiskFull
+from engine.json_file import read_json, write_json
+from engine.long_path import long_path
 from engine.models.remote import RemoteFile
 
 READ_BYTES = 1 << 20
@@ -53,10 +54,10 @@ class Partial:
             return 0
 
     def record(self) -> PartialRecord | None:
-        return read_json(self.record_path, PartialRecord)
+        return read_json(self.record_path, PartialRecord, None)
 
     def write_record(self, record: PartialRecord) -> None:
-        write_atomically(self.record_path, msgspec.json.encode(record))
+        write_json(self.record_path, record)
 
     def keep_only(self, located: Located) -> PartialRecord:
         """Keep what belongs to `located`, discard what belongs to another version; return the record."""

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from engine.atomic_file import write_atomically
 from engine.download.partial import READ_BYTES, Digest, partial_of
 from engine.download.store import (
     Manifest,
@@ -14,7 +15,6 @@ from engine.download.store import (
     needed_files,
     read_manifest,
     repo_folder,
-    write_atomically,
 )
 from engine.errors import BadOption, Cancelled, FileInUse
 from engine.models.remote import RemoteFile
