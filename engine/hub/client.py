@@ -39,17 +39,8 @@ MAX_README_CHARS: Final = 200_000
 _MAX_TREE_PAGES: Final = 20
 _REPO: Final = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_EXPAND: Final = (
-    "downloads",
-    "likes",
-    "lastModified",
-    "tags",
-    "gguf",
-    "gated",
-    "siblings",
-    "cardData",
-    "sha",
-)
+# Not "cardData": what authors write is of any depth, and one that cannot be decoded would cost the whole page.
+_EXPAND: Final = ("downloads", "likes", "lastModified", "tags", "gguf", "gated", "siblings", "sha")
 _SORTS: Final = {
     "trending_score": "trendingScore",
     "created_at": "createdAt",

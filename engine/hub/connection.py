@@ -219,7 +219,7 @@ def decode(answer: RawAnswer, kind: type[_T]) -> _T:
     """Return the JSON of `answer` as `kind`; raises Offline for a web page, HubTrouble for nonsense."""
     try:
         return msgspec.json.decode(answer.body, type=kind, strict=False)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if _is_page(answer):
             raise not_the_hub(answer.url, answer.headers.get("content-type", "")) from error
         raise failure_of_exception(error, answer.url) from error
@@ -235,11 +235,11 @@ def decode_list(answer: RawAnswer, kind: type[_T]) -> list[_T]:
     """Return the items of a list; one that makes no sense is left out, unless none does. Raises as `decode`."""
     raw_items = decode(answer, list[msgspec.Raw])
     items: list[_T] = []
-    failure: msgspec.DecodeError | None = None
+    failure: Exception | None = None
     for raw in raw_items:
         try:
             items.append(msgspec.json.decode(raw, type=kind, strict=False))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             failure = error
     if failure is not None and not items:
         raise failure_of_exception(failure, answer.url)
