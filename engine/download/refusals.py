@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +15,7 @@ from engine.hub.failures import Busy, failure_of_answer, not_the_hub, retry_afte
 from engine.models.remote import RemoteFile
 
 MAX_RETRY_AFTER_S = 3600.0
+_SECONDS = re.compile(r"\d+(\.\d+)?")
 
 
 def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, from_hub: bool) -> None:
@@ -42,13 +44,12 @@ def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, 
 def _wait_s(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that Retry-After (a number or a date) or RateLimit tell, bounded by an hour."""
     told = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(told):
+        return min(float(told), MAX_RETRY_AFTER_S)
     try:
-        wait_s = float(told)
-    except ValueError:
-        try:
-            wait_s = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
-        except (TypeError, ValueError):
-            wait_s = retry_after_s(headers)
-            if not wait_s:
-                return None
+        wait_s = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        wait_s = retry_after_s(headers)
+        if not wait_s:
+            return None
     return min(max(wait_s, 0.0), MAX_RETRY_AFTER_S)

@@ -133,5 +133,5 @@ def _tidy(folder: Path, repo: str) -> None:
         for path in (ref.parent, snapshots, place):
             with contextlib.suppress(OSError):
                 path.rmdir()
-    elif not ref.is_file() or not (snapshots / ref.read_text(encoding="ascii")).is_dir():
+    elif not ref.is_file() or not (snapshots / ref.read_text("ascii", "replace")).is_dir():
         write_atomically(ref, left[-1].name.encode())

@@ -69,8 +69,7 @@ class Transfer:
                 digest = self._adopt(target, located)
                 if digest is None:
                     digest = self._fetch(line, partial, located)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    replace_patiently(partial.path, target)
+                    _name(partial.path, target)
                 partial.discard()
         self.report.bytes(located.file.size_bytes)
         return msgspec.structs.replace(located.file, sha256=digest.sha256)
@@ -161,6 +160,18 @@ class Transfer:
             n_failures = server_failures + network_failures
             backoff_s = min(limits.first_backoff_s * 2 ** min(n_failures - 1, 16), limits.max_backoff_s)
             self.switch.sleep(backoff_s if wait_s is None else max(wait_s, limits.first_backoff_s))
+
+
+def _name(path: Path, target: Path) -> None:
+    """Give the file its final name; removing another bundle may delete the new folder while it is empty."""
+    for is_last in (False, True):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            replace_patiently(path, target)
+            return
+        except FileNotFoundError:
+            if is_last:
+                raise
 
 
 def _waiting_sentence(cause: Exception, wait_s: float | None) -> str:

@@ -110,6 +110,14 @@ def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> No
     assert verify_bundle(tmp_path, bundle.id) == ""
 
 
+def test_a_damaged_main_is_written_anew(tmp_path: Path, bundle: RemoteBundle, target: RemoteFile) -> None:
+    write_manifest(tmp_path, RemoteBundle("plain", "Plain", (target,)))
+    main = repo_folder(tmp_path, "some/model") / "refs" / "main"
+    main.write_bytes(b"\xff\xfe")
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert main.read_text() == COMMIT
+
+
 def test_foreign_files_in_the_repositorys_folder_stay(tmp_path: Path, bundle: RemoteBundle) -> None:
     foreign = repo_folder(tmp_path, "some/model") / "blobs" / "x"
     foreign.parent.mkdir()

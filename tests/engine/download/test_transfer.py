@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.atomic_file import replace_patiently
 from engine.download import filling
 from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
@@ -393,9 +394,30 @@ def test_requests_for_a_very_large_file_are_bounded(
     assert ranges == ["bytes=0-79999", "bytes=80000-159999", "bytes=160000-199999"]
 
 
-def test_a_wait_that_the_hub_asks_for_may_be_a_date(make: Make, hub: HubServer) -> None:
-    date = "Wed, 21 Oct 2015 07:28:00 GMT"
-    hub.api_faults.add(Fault(FaultKind.STATUS, "*/resolve/*", status=503, retry_after=date))
+@pytest.mark.parametrize("retry_after", ["Wed, 21 Oct 2015 07:28:00 GMT", "nan", "-inf", "soon"])
+def test_a_wait_that_the_hub_asks_for_may_be_a_date_or_nonsense(
+    make: Make, hub: HubServer, retry_after: str
+) -> None:
+    hub.api_faults.add(Fault(FaultKind.STATUS, "*/resolve/*", status=503, retry_after=retry_after))
     notes = Notes()
     make(notes=notes).run()
     assert "trouble of its own; trying again" in notes.sentences[0]
+
+
+def test_the_folder_may_go_while_the_file_gets_its_name(
+    make: Make, folder: Path, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another bundle of the repository is removed at that moment."""
+    target = file_path(folder, remote_file(repo, "a.gguf"))
+    replaced: list[Path] = []
+
+    def replace(source: Path, to: Path) -> None:
+        if not replaced:
+            to.parent.rmdir()
+        replaced.append(to)
+        replace_patiently(source, to)
+
+    monkeypatch.setattr("engine.download.transfer.replace_patiently", replace)
+    make().run()
+    assert target.read_bytes() == BODY
+    assert replaced == [target, target]
