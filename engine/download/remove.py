@@ -6,16 +6,15 @@ import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from engine.download.jobs import read_jobs
+from engine.atomic_file import write_atomically
 from engine.download.partial import READ_BYTES, Digest, partial_of
 from engine.download.store import (
     Manifest,
     file_path,
     manifest_path,
+    needed_files,
     read_manifest,
-    read_manifests,
     repo_folder,
-    write_atomically,
 )
 from engine.errors import BadOption, Cancelled, FileInUse
 from engine.models.remote import RemoteFile
@@ -24,7 +23,8 @@ from engine.models.remote import RemoteFile
 def remove_bundle(folder: Path, bundle_id: str) -> int:
     """Delete a bundle's files but those that another bundle or a running download needs; return the bytes freed.
 
-    Raise BadOption if there is no such bundle, FileInUse if a file is in use.
+    Raise BadOption if there is no such bundle, FileInUse if a file is in use, UnreadableRecord if it cannot be told
+    what the others need.
     """
     manifest = _manifest(folder, bundle_id)
     freed_bytes = delete_unused(folder, manifest.files, but_manifest=bundle_id)
@@ -39,14 +39,9 @@ def delete_unused(
     """Delete those of `files`, and what there is of them, that nothing else needs.
 
     What any manifest but `but_manifest` and any job but `but_job` names is needed. Return the bytes that this freed.
-    Raise FileInUse.
+    Raise FileInUse, and UnreadableRecord, in which case nothing is deleted.
     """
-    needed = {
-        _place(file)
-        for manifest in read_manifests(folder)
-        for file in manifest.files
-        if manifest.bundle.id != but_manifest
-    } | {_place(file) for job in read_jobs(folder) for file in job.bundle.files if job.bundle.id != but_job}
+    needed = {_place(file) for file in needed_files(folder, but_manifest=but_manifest, but_job=but_job)}
     freed_bytes = 0
     for file in files:
         if _place(file) not in needed:
@@ -101,7 +96,8 @@ def _manifest(folder: Path, bundle_id: str) -> Manifest:
 
 
 def _place(file: RemoteFile) -> tuple[str, str, str]:
-    return file.repo, file.path, file.revision
+    """Return what a file has in common with every other that may be one with it on a disk that ignores case."""
+    return file.repo.casefold(), file.path.casefold(), file.revision
 
 
 def _delete(path: Path, name: str) -> int:
@@ -137,5 +133,5 @@ def _tidy(folder: Path, repo: str) -> None:
         for path in (ref.parent, snapshots, place):
             with contextlib.suppress(OSError):
                 path.rmdir()
-    elif not ref.is_file() or not (snapshots / ref.read_text(encoding="ascii")).is_dir():
+    elif not ref.is_file() or not (snapshots / ref.read_text("ascii", "replace")).is_dir():
         write_atomically(ref, left[-1].name.encode())

@@ -45,6 +45,8 @@ def facts_reader(folder: Path, client: HubClient, is_cancelled: IsCancelled = ne
             token=read_token(),
             endpoint=client.endpoint,
             is_cancelled=is_cancelled,
+            on_contact=client.on_contact,
+            open_http=client.http,
             parts=files,
         )
         return read_facts(path)

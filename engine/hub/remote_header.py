@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -16,7 +16,14 @@ import httpx2
 import msgspec
 
 from engine.errors import SlipstreamError
-from engine.hub.connection import IsCancelled, never_cancelled
+from engine.hub.connection import (
+    IsCancelled,
+    OnContact,
+    never_cancelled,
+    nobody_hears,
+    open_client,
+    told_if_offline,
+)
 from engine.hub.range_source import Identity, RangeSource
 from engine.models.bundle import Bundle, DrafterChoice
 from engine.models.gguf_header import check_complete, parse_header
@@ -29,6 +36,7 @@ _UNSAFE: Final = re.compile(r"[^\w.+() -]", re.ASCII)
 _MAX_NAME: Final = 150
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+OpenHttp = Callable[[], httpx2.Client]
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)\.", re.IGNORECASE)
 
 
@@ -39,21 +47,29 @@ def fetch_header(
     token: str = "",
     endpoint: str = "",
     is_cancelled: IsCancelled = never_cancelled,
+    on_contact: OnContact = nobody_hears,
+    open_http: OpenHttp | None = None,
     parts: Sequence[RemoteFile] = (),
 ) -> Path:
     """Return a file in `folder` that has the header of `remote` and its length, and nothing else.
 
     Of a model in several files `remote` is the first one, and all are fetched: those of `parts`, else those that its
     name tells. What is there already is returned at once, without asking the Hub, if `remote` is pinned to a commit or
-    a sha256. Raises what RangeSource raises, and NoSparseFiles.
+    a sha256. `open_http` gives a client that stays open; None: one is made for this. Raises what RangeSource and
+    open_client raise, and NoSparseFiles.
     """
     files = tuple(parts) or tuple(_renamed(remote, name) for name in part_names(remote.name))
     known = cached_header(remote, folder, parts=files)
     if known is not None:
         return known
-    with httpx2.Client() as client:
+    with told_if_offline(on_contact), _http(open_http) as http:
         open_source = partial(
-            RangeSource, client=client, token=token, endpoint=endpoint, is_cancelled=is_cancelled
+            RangeSource,
+            client=http,
+            token=token,
+            endpoint=endpoint,
+            is_cancelled=is_cancelled,
+            on_contact=on_contact,
         )
         first = open_source(remote)
         own = folder / _place(remote, first.identity)
@@ -75,17 +91,20 @@ def fetch_bundle_headers(
     token: str = "",
     endpoint: str = "",
     is_cancelled: IsCancelled = never_cancelled,
+    on_contact: OnContact = nobody_hears,
+    open_http: OpenHttp | None = None,
 ) -> Bundle:
     """Return `bundle` as one of header-only files in `folder`, for budgets and verdicts; raises as fetch_header."""
-    paths = [
-        str(
-            fetch_header(
-                files[0], folder, token=token, endpoint=endpoint, is_cancelled=is_cancelled, parts=files
-            )
-        )
-        for files in (bundle.target, bundle.drafter)
-        if files
-    ]
+    fetch = partial(
+        fetch_header,
+        folder=folder,
+        token=token,
+        endpoint=endpoint,
+        is_cancelled=is_cancelled,
+        on_contact=on_contact,
+        open_http=open_http,
+    )
+    paths = [str(fetch(files[0], parts=files)) for files in (bundle.target, bundle.drafter) if files]
     drafter = DrafterChoice(bundle.drafter_kind, paths[1] if bundle.drafter else "")
     return Bundle(bundle.name, paths[0], drafter)
 
@@ -108,6 +127,11 @@ def prune_headers(folder: Path, most: int = MOST_KEPT) -> None:
         kept = sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True)
         for old in kept[most:]:
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _http(given: OpenHttp | None) -> contextlib.AbstractContextManager[httpx2.Client]:
+    """Return the client that is given, which stays open after the block, or else one for the block alone."""
+    return open_client() if given is None else contextlib.nullcontext(given())
 
 
 def _write(source: RangeSource, file: RemoteFile, path: Path) -> None:
