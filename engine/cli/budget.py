@@ -49,6 +49,9 @@ _COLUMNS: Final[tuple[tuple[str, tuple[Segment, ...]], ...]] = (
 )
 
 
+_TAKEN: Final = tuple(segment for segment in Segment if segment is not Segment.RESERVE)
+
+
 def add_budget(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `slipstream budget`."""
     parser = add_verb(commands, "budget", "say what a model takes in memory at each context", act)
@@ -196,7 +199,7 @@ def budget_facts(found: Budget, question: BudgetQuestion) -> dict[str, Any]:
 
 
 def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
-    segments = {str(s): each.segment_bytes(s) for s in Segment if each.segment_bytes(s)}
+    segments = {str(s): each.segment_bytes(s) for s in _TAKEN if each.segment_bytes(s)}
     return {
         "n_ctx": each.n_ctx,
         "kv_type": str(each.kv_type),
@@ -204,10 +207,12 @@ def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
         "is_beyond_model": each.n_ctx > n_ctx_train > 0,
         "short_of_device": each.short_of_device,
         "total_bytes": each.total_bytes,
-        "needed_bytes": sum(use.needed_bytes for use in each.devices),
+        "kept_free_bytes": each.segment_bytes(Segment.RESERVE),
         "segments": segments,
         "by_device": {
-            use.device: {str(segment): n_bytes for segment, n_bytes in use.segments.items()}
+            use.device: {
+                str(segment): n_bytes for segment, n_bytes in use.segments.items() if segment in _TAKEN
+            }
             for use in each.devices
         },
     }
