@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,11 +25,10 @@ from engine.llama.context_settings import ContextSettings, context_params
 from engine.llama.layer_split import LayerSplit, tensor_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
-from engine.llama.log import LogRecord
+from engine.llama.unused_tensors import unused_bytes
 from engine.models.gguf_header import GgufHeader, read_header
 from engine.models.parts import join_parts, read_parts
 
-_UNUSED: Final = re.compile(r"unused tensor \S+ \(size = (\d+) bytes\)")
 _EMBEDDING: Final = "token_embd.weight"
 _TENSOR_ALIGNMENT: Final = 128
 _STATE_PROBES: Final = (256, 512)
@@ -84,7 +82,7 @@ class ModelForecast:
         del shares
         if not pointer:
             raise load_error(path.name, record)
-        return cls(library, pointer, header, header.tensor_bytes - _unused_bytes(record))
+        return cls(library, pointer, header, header.tensor_bytes - unused_bytes(record))
 
     # ---------------------------------------------------------------------------------------------- contexts
 
@@ -186,9 +184,3 @@ class ForecastContext:
     def memory(self) -> dict[str, MemoryUse]:
         """Return caches and compute buffers by device."""
         return add_up([{name: use.without_weights()} for name, use in by_device(self.buffers).items()])
-
-
-def _unused_bytes(record: LogRecord) -> int:
-    """Return the bytes of tensors that llama.cpp said it leaves out, as an MTP head that is not asked for."""
-    found = (_UNUSED.search(line.text) for line in record.lines)
-    return sum(int(match[1]) for match in found if match is not None)
