@@ -13,7 +13,7 @@ import psutil
 from engine.budget.reckoning import predicted_bytes
 from engine.budget.room import room_of
 from engine.errors import Cancelled, ContextTooLarge
-from engine.llama.breakdown import add_up
+from engine.llama.breakdown import HOST, add_up
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
 from engine.llama.devices import list_devices
@@ -102,8 +102,10 @@ class LoadedBundle:
         return {device: use.total_bytes for device, use in add_up(parts).items()}
 
     def predicted_bytes(self) -> dict[str, int]:
-        """Return what was expected that `memory_bytes` would be."""
-        return predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        """Return what was expected that `memory_bytes` would be, with the snapshots that have been taken by now."""
+        expected = predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        snapshot_bytes = sum(context.snapshot_bytes for context in self.contexts())
+        return {**expected, HOST: expected.get(HOST, 0) + snapshot_bytes}
 
     def forget(self) -> None:
         """Empty every cache, the drafter's memory included."""
