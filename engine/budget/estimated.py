@@ -22,7 +22,7 @@ from engine.models.gguf_header import GgufHeader
 _DRAFTER = frozenset(
     {Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT}
 )
-_IN_MAIN_MEMORY = frozenset({Segment.OUTPUT, Segment.DRAFTER_OUTPUT, Segment.VOCABULARY})
+_IN_MAIN_MEMORY = frozenset({Segment.OUTPUT, Segment.DRAFTER_OUTPUT, Segment.VOCABULARY, Segment.SNAPSHOTS})
 
 
 @dataclass(frozen=True, slots=True)

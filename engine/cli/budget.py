@@ -39,7 +39,7 @@ _DRAFTERS: Final = {
 # Narrow columns for people: the segments in the order of their meaning.
 _COLUMNS: Final[tuple[tuple[str, tuple[Segment, ...]], ...]] = (
     ("weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
-    ("cache", (Segment.KV, Segment.STATE)),
+    ("cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     ("compute", (Segment.COMPUTE, Segment.OUTPUT)),
     (
         "drafter",
