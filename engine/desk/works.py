@@ -74,6 +74,7 @@ def question_of(request: BudgetRequest, held: Held, parts: Parts, token: CancelT
             token=read_token(),
             endpoint=parts.client.endpoint,
             is_cancelled=lambda: token.is_set,
+            on_contact=parts.client.on_contact,
         )
     elif request.bundle is not None:
         bundle = request.bundle
