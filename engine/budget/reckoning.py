@@ -26,7 +26,8 @@ from engine.models.description import Device
 CTX_STEP: Final = 256
 """llama.cpp rounds contexts up to a multiple of it."""
 ALL_LAYERS: Final = -1
-_RACED: Final = (Segment.KV, Segment.STATE, Segment.COMPUTE, Segment.OUTPUT)
+_RACED: Final = (Segment.KV, Segment.STATE, Segment.SNAPSHOTS, Segment.COMPUTE, Segment.OUTPUT)
+_NOT_AT_FIRST: Final = (Segment.VOCABULARY, Segment.SNAPSHOTS)
 
 
 def budget(question: BudgetQuestion, measures: Measures, devices: Sequence[Device]) -> Budget:
@@ -158,10 +159,14 @@ def raced_bytes(segments: SegmentBytes) -> int:
 
 
 def predicted_bytes(taken: UseByDevice, *, race: bool) -> dict[str, int]:
-    """Return what llama.cpp's account of `taken` will come to by device: no reserve, no vocabulary."""
-    return {
-        device: sum(segments.values())
-        - segments.get(Segment.VOCABULARY, 0)
-        + (raced_bytes(segments) if race else 0)
+    """Return what llama.cpp's account of `taken` will come to by device: no reserve, no vocabulary, and no snapshots,
+    which are taken later.
+    """
+    counted: dict[str, SegmentBytes] = {
+        device: {segment: n for segment, n in segments.items() if segment not in _NOT_AT_FIRST}
         for device, segments in taken.items()
+    }
+    return {
+        device: sum(segments.values()) + (raced_bytes(segments) if race else 0)
+        for device, segments in counted.items()
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from engine.budget.budget import Budget, ContextBudget, KvType, Segment
-from engine.budget.room import HOST
+from engine.budget.measures import UseByDevice
+from engine.budget.reckoning import raced_bytes
+from engine.budget.room import HOST, Room
 from engine.errors import ContextTooLarge, LoadFailed
 
 _GIB: Final = 1 << 30
@@ -40,6 +42,20 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
         remedy=f"Choose {_or([f'a context of {largest:,} tokens at most', *ways])}.",
         detail=detail,
     )
+
+
+def require_second_context(taken: UseByDevice, room: Room) -> None:
+    """Raise ContextTooLarge unless there is room for the second context of a race beside a first one that has taken
+    its part of `taken`.
+    """
+    needed = {device: raced_bytes(segments) for device, segments in taken.items() if raced_bytes(segments)}
+    spare_bytes, device = room.spare_bytes({d: n + room.reserve_bytes.get(d, 0) for d, n in needed.items()})
+    if spare_bytes < 0:
+        raise ContextTooLarge(
+            f"A comparison needs a second cache of {_gib(needed[device])} on {device}; "
+            f"{_gib(max(needed[device] + spare_bytes, 0))} are free.",
+            remedy="Load the model with a shorter context, or close other programs.",
+        )
 
 
 def _ways_out(found: Budget, wanted: ContextBudget) -> list[str]:

@@ -39,7 +39,7 @@ _DRAFTERS: Final = {
 # Narrow columns for people: the segments in the order of their meaning.
 _COLUMNS: Final[tuple[tuple[str, tuple[Segment, ...]], ...]] = (
     ("weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
-    ("cache", (Segment.KV, Segment.STATE)),
+    ("cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     ("compute", (Segment.COMPUTE, Segment.OUTPUT)),
     (
         "drafter",
@@ -47,6 +47,9 @@ _COLUMNS: Final[tuple[tuple[str, tuple[Segment, ...]], ...]] = (
     ),
     ("race", (Segment.RACE,)),
 )
+
+
+_TAKEN: Final = tuple(segment for segment in Segment if segment is not Segment.RESERVE)
 
 
 def add_budget(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -196,7 +199,7 @@ def budget_facts(found: Budget, question: BudgetQuestion) -> dict[str, Any]:
 
 
 def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
-    segments = {str(s): each.segment_bytes(s) for s in Segment if each.segment_bytes(s)}
+    segments = {str(s): each.segment_bytes(s) for s in _TAKEN if each.segment_bytes(s)}
     return {
         "n_ctx": each.n_ctx,
         "kv_type": str(each.kv_type),
@@ -204,10 +207,12 @@ def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
         "is_beyond_model": each.n_ctx > n_ctx_train > 0,
         "short_of_device": each.short_of_device,
         "total_bytes": each.total_bytes,
-        "needed_bytes": sum(use.needed_bytes for use in each.devices),
+        "kept_free_bytes": each.segment_bytes(Segment.RESERVE),
         "segments": segments,
         "by_device": {
-            use.device: {str(segment): n_bytes for segment, n_bytes in use.segments.items()}
+            use.device: {
+                str(segment): n_bytes for segment, n_bytes in use.segments.items() if segment in _TAKEN
+            }
             for use in each.devices
         },
     }

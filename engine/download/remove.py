@@ -1,22 +1,21 @@
-"""Deleting a bundle without harm to others, and proving that one is still what was downloaded."""
+"""Deleting a bundle without harm to others."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from engine.atomic_file import write_atomically
-from engine.download.partial import READ_BYTES, Digest, partial_of
+from engine.download.partial import partial_of
 from engine.download.store import (
-    Manifest,
     file_path,
+    manifest_of,
     manifest_path,
     needed_files,
-    read_manifest,
     repo_folder,
 )
-from engine.errors import BadOption, Cancelled, FileInUse
+from engine.errors import FileInUse
 from engine.models.remote import RemoteFile
 
 
@@ -26,7 +25,7 @@ def remove_bundle(folder: Path, bundle_id: str) -> int:
     Raise BadOption if there is no such bundle, FileInUse if a file is in use, UnreadableRecord if it cannot be told
     what the others need.
     """
-    manifest = _manifest(folder, bundle_id)
+    manifest = manifest_of(folder, bundle_id)
     freed_bytes = delete_unused(folder, manifest.files, but_manifest=bundle_id)
     # The manifest goes last: a kill before leaves something that can be removed again.
     manifest_path(folder, bundle_id).unlink(missing_ok=True)
@@ -50,49 +49,6 @@ def delete_unused(
     for repo in {file.repo for file in files}:
         _tidy(folder, repo)
     return freed_bytes
-
-
-def verify_bundle(
-    folder: Path,
-    bundle_id: str,
-    on_progress: Callable[[float], None] = lambda _fraction: None,
-    is_cancelled: Callable[[], bool] = lambda: False,
-) -> str:
-    """Compare every file with its sha256; return "" if all are right, else a sentence about the first that is not.
-
-    `on_progress` gets the fraction of all bytes that were read. Raise BadOption or Cancelled.
-    """
-    manifest = _manifest(folder, bundle_id)
-    total_bytes = max(sum(file.size_bytes for file in manifest.files), 1)
-    done_bytes = 0
-    for file in manifest.files:
-        digest = Digest()
-        try:
-            with file_path(folder, file).open("rb") as stream:
-                while data := stream.read(READ_BYTES):
-                    if is_cancelled():
-                        raise Cancelled("Verifying was stopped.")
-                    digest.feed(data)
-                    done_bytes += len(data)
-                    on_progress(min(done_bytes / total_bytes, 1.0))
-        except FileNotFoundError:
-            return f"{file.name} is missing; remove the bundle and download it again."
-        except OSError as error:
-            return f"{file.name} cannot be read ({error.strerror}); the disk may be failing."
-        if digest.sha256 != file.sha256:
-            return f"{file.name} is not what was downloaded; remove the bundle and download it again."
-    on_progress(1.0)
-    return ""
-
-
-def _manifest(folder: Path, bundle_id: str) -> Manifest:
-    manifest = read_manifest(folder, bundle_id)
-    if manifest is None:
-        raise BadOption(
-            f"{bundle_id} was not downloaded by Slipstream.",
-            remedy="`slipstream models list` shows what is here.",
-        )
-    return manifest
 
 
 def _place(file: RemoteFile) -> tuple[str, str, str]:

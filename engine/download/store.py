@@ -15,7 +15,7 @@ import msgspec
 
 from engine.atomic_file import write_atomically
 from engine.download.names import check_file, check_part
-from engine.errors import UnreadableRecord
+from engine.errors import BadOption, UnreadableRecord
 from engine.json_file import read_json, write_json
 from engine.long_path import long_path
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -113,6 +113,17 @@ def needed_files(folder: Path, *, but_manifest: str = "", but_job: str = "") -> 
 
 def read_manifest(folder: Path, bundle_id: str) -> Manifest | None:
     return read_json(manifest_path(folder, bundle_id), Manifest, None)
+
+
+def manifest_of(folder: Path, bundle_id: str) -> Manifest:
+    """Return the manifest of a bundle that is whole. Raise BadOption if there is none."""
+    manifest = read_manifest(folder, bundle_id)
+    if manifest is None:
+        raise BadOption(
+            f"{bundle_id} was not downloaded by Slipstream.",
+            remedy="`slipstream models list` shows what is here.",
+        )
+    return manifest
 
 
 def write_manifest(folder: Path, bundle: RemoteBundle) -> Manifest:

@@ -21,7 +21,9 @@ from engine.models.bundle import DrafterChoice, DrafterKind
 MAX_MEASURED_CTX: Final = 1 << 20
 """llama.cpp keeps about 60 bytes for each cell even of a cache that it does not allocate."""
 N_SNAPSHOTS: Final = 2
-"""Running states that engine.llama.snapshots sets aside in main memory."""
+"""Running states that engine.llama.snapshots sets aside in main memory: two of the target, one of a draft model, which
+is never asked for the rows of a draft.
+"""
 _FLOAT_BYTES: Final = 4
 _MAX_OPEN: Final = 4
 # How many threads compute changes no buffer.
@@ -111,7 +113,7 @@ class BundleForecast:
         }
 
     def state_bytes(self, way: Way) -> dict[str, int]:
-        """Return by device what llama.cpp itself keeps of running states: the STATE segment without snapshots."""
+        """Return by device what llama.cpp itself keeps of running states: the STATE segment."""
         kind = self._choice.kind if way.with_drafter else DrafterKind.NONE
         plain = ContextSettings(way.n_ctx, _N_THREADS, kv_type=way.kv_type)
         settings = target_settings(plain, kind, self._draft_length)
@@ -152,7 +154,7 @@ class BundleForecast:
             _add(taken, device, Segment.STATE, state.get(device, 0))
             _add(taken, device, Segment.COMPUTE, use.compute_bytes)
         one_state_bytes = sum(state.values()) // (1 + settings.n_rs_seq)
-        _add(taken, HOST, Segment.STATE, N_SNAPSHOTS * one_state_bytes)
+        _add(taken, HOST, Segment.SNAPSHOTS, N_SNAPSHOTS * one_state_bytes)
         header = opened.drafter.header if opened.drafter is not None else None
         tapped_bytes = settings.n_batch * model.n_embd * n_tapped_layers(kind, header) * _FLOAT_BYTES
         rows_bytes = settings.max_rows * model.n_vocab * _FLOAT_BYTES
@@ -175,6 +177,8 @@ class BundleForecast:
         for device, use in context.memory.items():
             _add(taken, device, Segment.DRAFTER_KV, use.kv_bytes)
             _add(taken, device, Segment.DRAFTER_COMPUTE, use.compute_bytes)
+        if self._choice.kind is DrafterKind.MODEL:
+            _add(taken, HOST, Segment.SNAPSHOTS, sum(model.state_bytes(settings).values()))
         floats = settings.max_rows * model.n_vocab
         if self._choice.kind is not DrafterKind.MODEL:
             floats += settings.max_rows * model.n_embd_out

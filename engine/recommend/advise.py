@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from engine.budget.budget import USABLE_N_CTX, Budget, KvType, Segment
+from engine.budget.budget import USABLE_N_CTX, Budget, KvType
 from engine.models.description import Device
 from engine.recommend.advice import Advice, ComputerSpeed, DeviceSpeed, Fit, SpeedRange
 from engine.recommend.forecast import device_kind_of, plain_forecast, speculative_forecast

@@ -90,7 +90,8 @@ def _go_on_unless(is_cancelled: Callable[[], bool]) -> None:
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
     drafter = _whole_header(question.drafter.path) if question.drafter.path else None
     device = main_device(devices, question.n_gpu_layers)
-    return EstimatedFiles(_whole_header(question.target), drafter, device)
+    n_rs_seq = question.draft_length if question.drafter.kind.rolls_back else 0
+    return EstimatedFiles(_whole_header(question.target), drafter, device, n_rs_seq)
 
 
 def _whole_header(path: str) -> GgufHeader:

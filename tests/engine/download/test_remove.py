@@ -11,8 +11,9 @@ import pytest
 
 from engine.download.jobs import Job, job_path, write_job
 from engine.download.partial import partial_of
-from engine.download.remove import remove_bundle, verify_bundle
+from engine.download.remove import remove_bundle
 from engine.download.store import file_path, manifest_path, read_manifests, repo_folder, write_manifest
+from engine.download.verify import verify_bundle
 from engine.errors import BadOption, Cancelled, FileInUse, UnreadableRecord
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile

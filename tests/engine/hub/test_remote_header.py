@@ -288,6 +288,22 @@ def test_settings_that_cannot_be_used_are_told(
         fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9")
 
 
+def test_without_a_connection_a_branch_is_what_it_was_last_time(
+    hub: HubServer, tiny: RemoteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+    hub.repositories[REPO].commit({tiny.path: (TINY_MODELS / "llama-draft.gguf").read_bytes()})
+    last = fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+    heard: list[bool] = []
+    assert fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9", on_contact=heard.append) == last
+    assert heard == [False]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch_header(tiny, tmp_path, endpoint=hub.endpoint) == last
+    last.unlink()
+    with pytest.raises(Offline):
+        fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+
+
 def test_being_offline_is_told(tiny: RemoteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Offline):
         fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9")
