@@ -10,6 +10,7 @@ from engine.errors import BadOption
 from engine.folders import models_folder
 from engine.hub.client import HubClient
 from engine.hub.listing import HubRepo, Quantisation
+from engine.models.quantisation import parse_quantisation
 from engine.models.remote import RemoteBundle, RemoteFile
 
 # llama.cpp's own choice where nothing is said (common/download.cpp).
@@ -72,7 +73,11 @@ def _choose(repo: HubRepo, files: Sequence[str]) -> RemoteBundle:
 
 def _usual(repo: HubRepo) -> Quantisation:
     by_label = {quantisation.label.upper(): quantisation for quantisation in repo.quantisations}
-    return next((by_label[label] for label in _USUAL if label in by_label), repo.quantisations[0])
+    # A label that is a name is that of another model than most are.
+    plain = [one for one in repo.quantisations if parse_quantisation(one.label) == one.label]
+    return next(
+        (by_label[label] for label in _USUAL if label in by_label), (*plain, repo.quantisations[0])[0]
+    )
 
 
 def _names(name: str, label: str, files: Sequence[RemoteFile]) -> bool:
