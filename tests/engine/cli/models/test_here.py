@@ -112,6 +112,10 @@ def test_the_usual_quantisation_and_its_drafter_are_downloaded_listed_verified_a
     bundle_id, *paths = outcome.out.split("\n  ")
     assert bundle_id.startswith("org--tiny-GGUF--Q4_K_M--eagle3 is here: ")
     assert [Path(path.strip()).read_bytes() for path in paths] == [TARGET, DRAFT]
+    assert "“eagle3-tiny.gguf”" in outcome.err
+    assert "which this version cannot use yet" in outcome.err
+    # Its header says what it is.
+    assert told(run("list", "--json"))["models"][-1]["bundle"]["drafter"]["kind"] == "model"
     assert ids(run) == ["org--tiny-GGUF--Q4_K_M--eagle3"]
     verified = run("verify", "org--tiny")
     assert (verified.code, verified.out.split(":")[1]) == (0, " every file has its sha256.\n")
