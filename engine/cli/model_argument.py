@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from engine.errors import BadOption, RepositoryNotFound
 from engine.folders import headers_folder
+from engine.hub.pasted import parse_address
 from engine.hub.remote_header import fetch_header
 from engine.hub.token import read_token
 from engine.models.remote import RemoteFile
@@ -18,10 +19,13 @@ _ON_THE_HUB = re.compile(
 
 
 def parse_remote(text: str) -> RemoteFile | None:
-    """Return the file that "owner/name/path.gguf" or "owner/name@revision/path.gguf" names on the Hub.
+    """Return the file that "owner/name/path.gguf", "owner/name@revision/path.gguf" or its address names on the Hub.
 
     None if `text` has another shape or is the path of a file that is here.
     """
+    pasted = parse_address(text)
+    if pasted is not None and pasted.path.lower().endswith(".gguf"):
+        return RemoteFile(pasted.repo, pasted.path, pasted.revision)
     match = _ON_THE_HUB.fullmatch(text)
     if match is None or Path(text).exists():
         return None

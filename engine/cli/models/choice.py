@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.cli.models.show import find_entry
+from engine.cli.models.entries import find_entry
 from engine.download.store import pending_bundles, read_manifests
 from engine.errors import BadOption
 from engine.folders import models_folder
 from engine.hub.client import HubClient
 from engine.hub.listing import HubRepo, Quantisation
+from engine.hub.pasted import parse_address
 from engine.models.quantisation import parse_quantisation
 from engine.models.remote import RemoteBundle, RemoteFile
 
@@ -24,6 +25,9 @@ def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteB
     the usual quantisation, and the first drafter that fits. Raises BadOption for what is not there, and what HubClient
     raises.
     """
+    pasted = parse_address(name)
+    if pasted is not None:
+        name, files = pasted.repo, (*files, *filter(None, (pasted.path,)))
     entry = find_entry(name)
     if entry is not None:
         if files:

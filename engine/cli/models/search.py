@@ -14,6 +14,7 @@ from engine.cli.terminal import write_json
 from engine.errors import BadOption
 from engine.hub.client import HubClient
 from engine.hub.listing import HubModel, HubQuery, HubSort
+from engine.hub.pasted import parse_address
 
 _SORTS = {
     "trending": HubSort.TRENDING,
@@ -44,9 +45,11 @@ def search(given: argparse.Namespace) -> int:
     """Print what the Hub finds; pages are fetched only as far as --limit needs them."""
     if not 1 <= given.limit <= _MAX_LIMIT:
         raise BadOption(f"--limit must be between 1 and {_MAX_LIMIT}.")
+    pasted = parse_address(given.text)
+    owner, _, name = pasted.repo.partition("/") if pasted is not None else ("", "", given.text)
     query = HubQuery(
-        text=given.text,
-        author=given.author,
+        text=name,
+        author=given.author or owner,
         min_params=_n_params(given.min_params, "--min-params"),
         max_params=_n_params(given.max_params, "--max-params"),
         sort=_SORTS[given.sort],

@@ -8,17 +8,23 @@ from typing import Any
 
 import msgspec
 
+from engine.cli.models.entries import find_entry
+from engine.cli.models.installed import show_installed
 from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
-from engine.errors import BadOption
+from engine.errors import BadOption, NoSuchModel
 from engine.folders import headers_folder
 from engine.hub.client import HubClient
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
 from engine.hub.listing import DrafterOption, HubRepo
+from engine.hub.pasted import parse_address
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, load_catalogue
 from engine.models.remote import RemoteFile
+from engine.shelf.installed_model import InstalledModel
+from engine.shelf.naming import find_installed
+from engine.shelf.unfinished import list_everything
 
 _MAX_WIDTH = 100
 _COMMON_LABEL = "Q4_K_M"
@@ -27,7 +33,9 @@ _COMMON_LABEL = "Q4_K_M"
 def add_show(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `slipstream models show`."""
     parser = add_verb(verbs, "show", "show a bundle of the catalogue, or a repository of the Hub", show)
-    parser.add_argument("name", metavar="BUNDLE|REPO", help="a bundle's id, or owner/name")
+    parser.add_argument(
+        "name", metavar="BUNDLE|REPO", help="a bundle's id, owner/name, or what is on this computer"
+    )
     parser.add_argument(
         "--judge",
         metavar="QUANTISATION",
@@ -39,26 +47,37 @@ def add_show(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def show(given: argparse.Namespace) -> int:
-    """Print one entry or one repository."""
+    """Print one entry, one repository or one model of this computer."""
     entry = find_entry(given.name)
     if entry is not None:
         _show_entry(entry, given.json)
         return 0
-    if "/" not in given.name:
-        raise BadOption(
-            f"There is no bundle “{given.name}” in the catalogue.",
-            remedy="`slipstream models recommend` lists the catalogue; a repository is written owner/name.",
-        )
+    pasted = parse_address(given.name)
+    name = pasted.repo if pasted is not None else given.name
+    if "/" not in name:
+        show_installed(_find_installed(name), given.json)
+        return 0
     with contextlib.closing(HubClient()) as client:
-        repo = client.open_repo(given.name)
+        repo = client.open_repo(name)
         if given.judge is not None:
             repo = _judge(repo, given.judge, client)
-        page_url = client.page_url(given.name)
+        page_url = client.page_url(name)
     if given.json:
         write_json(msgspec.json.encode(repo_facts(repo)).decode())
     else:
         _show_repo(repo, page_url, with_readme=given.readme)
     return 0
+
+
+def _find_installed(name: str) -> InstalledModel:
+    """Return the model on this computer that `name` means; raises BadOption."""
+    try:
+        return find_installed(name, list_everything())
+    except NoSuchModel as error:
+        raise BadOption(
+            f"There is no bundle “{name}” in the catalogue, and no model of that name on this computer.",
+            remedy="`slipstream models recommend` lists the catalogue; a repository is written owner/name.",
+        ) from error
 
 
 def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
@@ -74,11 +93,6 @@ def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
         chosen = repo.quantisations[0]
     whole = find_drafters(repo, client, load_catalogue())
     return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
-
-
-def find_entry(name: str) -> CatalogueEntry | None:
-    """Return the entry of the catalogue with this id."""
-    return next((entry for entry in load_catalogue() if entry.bundle.id == name.lower()), None)
 
 
 def repo_facts(repo: HubRepo) -> dict[str, Any]:

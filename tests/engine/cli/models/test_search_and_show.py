@@ -147,6 +147,21 @@ def test_a_bundle_that_is_not_there_is_told(hub: HubServer) -> None:
     assert "owner/name" in outcome.err
 
 
+def test_the_address_of_a_repository_is_as_good_as_its_name(filled: HubServer) -> None:
+    address = "https://huggingface.co/org/gemma-8B-GGUF/tree/main"
+    assert _run(filled, "show", address).out == _run(filled, "show", "org/gemma-8B-GGUF").out
+    (found,) = json.loads(_run(filled, "search", address, "--json").out)["models"]
+    assert found["repo"] == "org/gemma-8B-GGUF"
+
+
+def test_a_model_of_this_computer_is_shown(filled: HubServer, starter_model: Path) -> None:
+    outcome = _run(filled, "show", "starter")
+    assert outcome.code == 0, outcome.err
+    assert "Starter: SmolLM2 135M (starter): comes with Slipstream" in outcome.out
+    assert str(starter_model) in outcome.out
+    assert json.loads(_run(filled, "show", "starter", "--json").out)["id"] == "starter"
+
+
 def test_a_repository_that_is_not_there_is_told(filled: HubServer) -> None:
     assert_plain_failure(_run(filled, "show", "org/none"), 1)
 
