@@ -62,21 +62,27 @@ def search(given: argparse.Namespace) -> int:
     if not models:
         print("Nothing was found. Try fewer words, or look at huggingface.co/models?library=gguf.")
         return 0
-    _print(models[: given.limit])
+    _print(models)
     return 0
 
 
 def _find(query: HubQuery, cursor: str, limit: int) -> tuple[list[HubModel], str]:
-    """Return whole pages, at least `limit` models where there are as many, and where to go on."""
+    """Return at most `limit` models, and where to go on: the Hub's cursor, and "~N" where N of its page were told."""
+    at, _, told = cursor.partition("~")
+    n_told = int(told) if told.isdecimal() and len(told) < 6 else 0
     models: list[HubModel] = []
     with contextlib.closing(HubClient()) as client:
-        for _ in range(_MAX_PAGES):
-            page = client.search(query, cursor)
-            models += page.models
-            cursor = page.cursor
-            if not cursor or len(models) >= limit:
+        for _page in range(_MAX_PAGES):
+            page = client.search(query, at)
+            left = limit - len(models)
+            new = page.models[n_told:]
+            models += new[:left]
+            if len(new) > left:
+                return models, f"{at}~{n_told + left}"
+            at, n_told = page.cursor, 0
+            if not at or len(models) == limit:
                 break
-    return models, cursor
+    return models, at
 
 
 def _print(models: list[HubModel]) -> None:
@@ -88,11 +94,17 @@ def _print(models: list[HubModel]) -> None:
             count_text(model.downloads),
             model.licence,
             "terms to accept" if model.gate else "",
-            f"{len(model.drafter_files)} drafter files" if model.drafter_files else "",
+            _drafters_text(len(model.drafter_files)),
         )
         for model in models
     ]
     print_table(("repository", "size", "context", "downloads", "licence", "", ""), rows, right=(1, 2, 3))
+
+
+def _drafters_text(n_files: int) -> str:
+    if not n_files:
+        return ""
+    return f"{n_files} drafter files" if n_files > 1 else "1 drafter file"
 
 
 def _n_params(text: str, option: str) -> int:

@@ -42,7 +42,7 @@ def test_a_search_shows_a_table(filled: HubServer) -> None:
     assert outcome.code == 0, outcome.err
     head, row = outcome.out.splitlines()
     assert head.split() == ["repository", "size", "context", "downloads", "licence"]
-    assert row.split() == ["org/gemma-8B-GGUF", "8B", "131k", "1.23k", "apache-2.0", "1", "drafter", "files"]
+    assert row.split() == ["org/gemma-8B-GGUF", "8B", "131k", "1.23k", "apache-2.0", "1", "drafter", "file"]
 
 
 def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> None:
@@ -52,6 +52,19 @@ def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> Non
     assert first["models"][0]["n_params"] == 8_000_000_000
     more = ("search", "--sort", "downloads", "--json", "--cursor", first["cursor"])
     assert [model["repo"] for model in json.loads(_run(filled, *more).out)["models"]] == ["org/plain-1B-GGUF"]
+
+
+def test_a_limit_within_a_page_is_kept_and_nothing_is_left_out_after_it(filled: HubServer) -> None:
+    for number in range(3):
+        filled.add(f"org/more-{number}B-GGUF", {"m-Q4_0.gguf": b"x"})
+    found, cursor = [], ""
+    while len(found) < 5:
+        told = json.loads(_run(filled, "search", "--limit", "2", "--json", "--cursor", cursor).out)
+        assert 0 < len(told["models"]) <= 2
+        found += [model["repo"] for model in told["models"]]
+        cursor = told["cursor"]
+    assert cursor == ""
+    assert len(set(found)) == 5
 
 
 @pytest.mark.parametrize(
