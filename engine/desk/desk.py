@@ -234,7 +234,7 @@ class ModelsDesk:
 
     def verify(self, installed_id: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.download.verify import verify_bundle
+            from engine.bundles.verify import verify_bundle
             from engine.shelf.checking import verify_installed
 
             def tell(fraction: float) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path
 from engine.download.jobs import Job, done_bytes, forget_job, job_path, read_jobs, sweep, write_job
 from engine.download.line import Hub
 from engine.download.partial import held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.download.switch import Stopped, Switch
 from engine.models.remote import RemoteBundle, RemoteFile
 from tests.engine.download.kit import Running
