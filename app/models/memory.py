@@ -25,6 +25,7 @@ class Part:
         return f"{self.name}: {memory_size(self.n_bytes)} ({n_bytes} bytes)\n{_MEANINGS[self.name]}"
 
 
+_WORTH_A_WORD = 0.0005
 _MEANINGS = {
     "Model": "The weights of the model.",
     "Cache": "What the model keeps of the conversation (KV cache and recurrent state). It grows with the context.",
@@ -39,7 +40,7 @@ _MEANINGS = {
 # (name, colour, segments): the bar shows fewer parts than the account has.
 _GROUPS: tuple[tuple[str, str, tuple[Segment, ...]], ...] = (
     ("Model", "weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
-    ("Cache", "cache", (Segment.KV, Segment.STATE)),
+    ("Cache", "cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     (
         "Working memory",
         "compute",
@@ -137,7 +138,8 @@ def measured_words(loaded: Loaded) -> str:
         line = f"{memory_size(n_bytes)} on {device}"
         if expected:
             off = (n_bytes - expected) / expected
-            line += f"; {memory_size(expected)} were expected ({off * 100:+.1f} %)"
+            difference = f"; {memory_size(expected)} were expected ({off * 100:+.1f} %)"
+            line += difference if abs(off) >= _WORTH_A_WORD else ", as expected"
         lines.append(line)
     return "\n".join(lines)
 

@@ -160,7 +160,8 @@ class BundleDownload:
             elif wanted is Wanted.RUN:
                 end, error = outcome_of(self._run, self.around.folder)
             if end is not None:
-                self._keep(end, error)
+                # What only the end of the program stopped is to go on by itself at the next start.
+                self._keep(DownloadState.WAITING if wanted is Wanted.QUIT else end, error)
             with self.lock:
                 if end is DownloadState.DONE or (self.wanted is wanted and end is not None):
                     self._stand_still(end, error)

@@ -57,6 +57,7 @@ class Downloads:
         self._downloads: dict[str, BundleDownload] = {}
         self._lock = threading.Lock()
         self._teller: threading.Thread | None = None
+        self._interrupted: list[str] = []
         self._around = Surroundings(
             folder,
             hub or Hub(),
@@ -69,7 +70,7 @@ class Downloads:
         )
 
     def start(self, on_progress: Callable[[DownloadProgress], None]) -> None:
-        """Begin; what an earlier run left is told as paused, or failed if it had failed."""
+        """Begin; what an earlier run left is told as paused, or failed if it had failed. `go_on` resumes some of it."""
         listener = _unbreakable(on_progress)
         self._teller = threading.Thread(target=self._tell, args=(listener,), name="downloads", daemon=True)
         self._teller.start()
@@ -81,10 +82,18 @@ class Downloads:
                 download.want(Wanted.CANCEL)
             else:
                 self._news.put(download.progress())
+                if job.state.is_active:
+                    self._interrupted.append(job.bundle.id)
         sweep(self._folder)
 
+    def go_on(self) -> None:
+        """Resume what was running when the last run ended, by a kill or in good order; who paused one wants it so."""
+        interrupted, self._interrupted = self._interrupted, []
+        for download_id in interrupted:
+            self.resume(download_id)
+
     def stop(self, timeout_s: float = 1.0) -> None:
-        """Pause everything for the next start and end all threads."""
+        """Leave everything for the next start and end all threads."""
         deadline_s = time.monotonic() + timeout_s
         downloads = self._all()
         for download in downloads:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.budget.budget import Budget, BudgetQuestion, KvType, Segment
+from engine.budget.budget import Budget, BudgetQuestion, KvType
 from engine.budget.record import keep_record, read_records, record_path
 from engine.errors import Cancelled, ContextTooLarge, DrafterCannotRun, LoadFailed, PairUnfit, WrongKindOfFile
 from engine.llama.breakdown import HOST
@@ -85,14 +85,32 @@ def test_a_budget_that_nobody_wants_any_more_ends(llama: LlamaLibrary) -> None:
         answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: True)
 
 
-def test_what_a_load_takes_was_predicted(engine: Engine) -> None:
-    loaded = engine.load(drafter=DRAFT_MODEL, settings=msgspec.structs.replace(SETTINGS, n_ctx=1024))
+def test_one_that_was_cancelled_while_it_waited_opens_no_file(llama: LlamaLibrary) -> None:
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion("no such file", NO_DRAFTER), lambda: True)
+
+
+def test_one_is_stopped_between_two_contexts(llama: LlamaLibrary) -> None:
+    asked = iter([False, False, True])
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: next(asked))
+
+
+@pytest.mark.parametrize("target", ["llama", "qwen35", "step35", "gemma4"])
+def test_what_a_load_takes_was_predicted(engine: Engine, target: str) -> None:
+    drafter = DRAFT_MODEL if target == "llama" else NGRAM_DRAFTER
+    settings = msgspec.structs.replace(SETTINGS, n_ctx=1024)
+    loaded = engine.load(str(MODELS / f"{target}.gguf"), drafter, settings)
     assert loaded.predicted_bytes == pytest.approx(loaded.memory_bytes, rel=0.001)
     assert loaded.grown_bytes > 0
 
 
-def test_the_second_context_of_a_race_is_told_when_it_is_made(engine: Engine) -> None:
-    loaded = engine.load(settings=msgspec.structs.replace(SETTINGS, n_ctx=512))
+@pytest.mark.parametrize("target", ["llama", "qwen35"])
+def test_the_second_context_of_a_race_is_told_when_it_is_made(engine: Engine, target: str) -> None:
+    loaded = engine.load(
+        str(MODELS / f"{target}.gguf"), settings=msgspec.structs.replace(SETTINGS, n_ctx=512)
+    )
+    engine.generate()
     race = engine.race()
     changed = engine.listener.wait_for(MemoryChanged, lambda event: event.job == race.job)
     assert changed.memory_bytes[HOST] > loaded.memory_bytes[HOST]
@@ -134,7 +152,16 @@ def test_a_model_larger_than_memory_is_refused_unless_it_is_to_be_loaded_anyway(
     with pytest.raises(LoadFailed, match=r"This model needs 0\.\d GiB, 0\.0 GiB are free for it\."):
         foresee(llama, plan_of(starter_model, n_ctx=512), host(300 * MIB))
     anyway = foresee(llama, plan_of(starter_model, n_ctx=512, check_memory=False), host(300 * MIB))
-    assert anyway.use[HOST][Segment.WEIGHTS] > 0
+    assert anyway.use == {}
+
+
+def test_what_was_loaded_anyway_is_foreseen_the_next_time(engine: Engine, tmp_path: Path) -> None:
+    target = tmp_path / "anyway.gguf"
+    target.write_bytes(Path(LLAMA).read_bytes())
+    anyway = engine.load(target=str(target), settings=msgspec.structs.replace(SETTINGS, check_memory=False))
+    assert anyway.predicted_bytes == {}
+    assert not any(record.target == str(target) for record in read_records(record_path()))
+    assert engine.load(target=str(target)).predicted_bytes[HOST] > 0
 
 
 def test_a_drafter_counts_as_well(llama: LlamaLibrary, starter_model: Path, records: Path) -> None:
