@@ -81,7 +81,10 @@ def test_a_file_under_another_spelling_of_its_repository_stays(
 ) -> None:
     """A link from one spelling to the other stands for a disk that ignores case."""
     typed = msgspec.structs.replace(target, repo="Some/Model")
-    repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    try:
+        repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    except OSError:
+        pytest.skip("no links here")
     write_manifest(tmp_path, RemoteBundle("typed", "Typed", (typed,)))
     assert remove_bundle(tmp_path, bundle.id) == 500
     assert file_path(tmp_path, typed).exists()
