@@ -78,6 +78,16 @@ class Partial:
         self.record_path.unlink(missing_ok=True)
         return freed_bytes
 
+    def is_held(self) -> bool:
+        """Whether a process fetches it now."""
+        if not self.lock_path.exists():
+            return False
+        try:
+            with filelock.FileLock(self.lock_path).acquire(timeout=0):
+                return False
+        except filelock.Timeout:
+            return True
+
     def discard_if_free(self) -> int:
         """Delete bytes and record unless another process fetches them now; return how many bytes that freed.
 
