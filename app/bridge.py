@@ -17,6 +17,7 @@ from engine.models_events import (
     ComputerMeasured,
     ConnectionChanged,
     DownloadChanged,
+    DraftersSuggested,
     FoldersChanged,
     HubRepoOpened,
     HubSearched,
@@ -179,6 +180,7 @@ class ModelsBridge(_FrameQueue):
     offers_listed = Signal(object)
     hub_searched = Signal(object)
     repo_opened = Signal(object)
+    drafters_suggested = Signal(object)
     budget_made = Signal(object)
     measure_progressed = Signal(object)
     measured = Signal(object)
@@ -198,6 +200,7 @@ class ModelsBridge(_FrameQueue):
             OffersListed: self.offers_listed,
             HubSearched: self.hub_searched,
             HubRepoOpened: self.repo_opened,
+            DraftersSuggested: self.drafters_suggested,
             BudgetMade: self.budget_made,
             MeasureProgress: self.measure_progressed,
             ComputerMeasured: self.measured,

@@ -121,6 +121,10 @@ class FileInUse(SlipstreamError):
     """A file cannot be deleted while a program has it open."""
 
 
+class UnreadableRecord(SlipstreamError):
+    """What a bundle needs cannot be told, as the record of it cannot be read."""
+
+
 class DownloadBroken(SlipstreamError):
     """A download cannot go on for a reason that is not the Hub's."""
 

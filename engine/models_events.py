@@ -7,6 +7,7 @@ import msgspec
 from engine.budget.budget import Budget
 from engine.download.progress import DownloadProgress
 from engine.hub.listing import HubPage, HubRepo
+from engine.models.bundle import DrafterChoice
 from engine.models.catalogue import CatalogueEntry
 from engine.models.remote import RemoteBundle
 from engine.recommend.advice import Advice, ComputerSpeed
@@ -27,6 +28,13 @@ class Offer(msgspec.Struct, frozen=True):
         return self.entry.bundle if self.entry is not None else None
 
 
+class Unreadable(msgspec.Struct, frozen=True):
+    """A file on this computer that should be a model and is none; `sentence` says why."""
+
+    path: str
+    sentence: str
+
+
 class OffersListed(msgspec.Struct, frozen=True):
     """Everything curated and installed: recommended ones first in their order, then the rest."""
 
@@ -34,6 +42,27 @@ class OffersListed(msgspec.Struct, frozen=True):
     offers: tuple[Offer, ...]
     speed: ComputerSpeed
     folders: tuple[str, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+class LocalDrafter(msgspec.Struct, frozen=True):
+    """A drafter for a model that is here. `reason` says why it does not fit, "" if it does; `remark` what speaks
+    against one that fits.
+    """
+
+    choice: DrafterChoice
+    name: str
+    size_bytes: int = 0
+    reason: str = ""
+    remark: str = ""
+
+
+class DraftersSuggested(msgspec.Struct, frozen=True):
+    """What may draft for the file `target`: the best first, n-gram among them, what does not fit last."""
+
+    job: int
+    target: str
+    drafters: tuple[LocalDrafter, ...]
 
 
 class HubSearched(msgspec.Struct, frozen=True):
@@ -124,6 +153,7 @@ ModelsEvent = (
     OffersListed
     | HubSearched
     | HubRepoOpened
+    | DraftersSuggested
     | BudgetMade
     | MeasureProgress
     | ComputerMeasured

@@ -33,7 +33,7 @@ class ModelsService(Protocol):
     """
 
     def start(self, on_event: Callable[[ModelsEvent], None]) -> None:
-        """Begin; downloads that were running when Slipstream ended come back, as paused."""
+        """Begin; downloads that were running when Slipstream ended go on, others come back as they stood."""
 
     def stop(self, timeout_s: float = 1.0) -> None:
         """End every thread; downloads can be resumed the next time."""
@@ -51,6 +51,11 @@ class ModelsService(Protocol):
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
         """HubRepoOpened follows, with more drafters, each judged for this target by its header."""
+
+    def suggest_drafters(self, target: str) -> int:
+        """DraftersSuggested follows: every file on this computer that might draft for the file `target`, judged by
+        both headers.
+        """
 
     def budget(self, request: BudgetRequest) -> int:
         """BudgetMade follows. For a remote bundle the headers are fetched first, a few megabytes."""

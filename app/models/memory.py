@@ -25,6 +25,7 @@ class Part:
         return f"{self.name}: {memory_size(self.n_bytes)} ({n_bytes} bytes)\n{_MEANINGS[self.name]}"
 
 
+_WORTH_A_WORD = 0.0005
 _MEANINGS = {
     "Model": "The weights of the model.",
     "Cache": "What the model keeps of the conversation (KV cache and recurrent state). It grows with the context.",
@@ -137,7 +138,8 @@ def measured_words(loaded: Loaded) -> str:
         line = f"{memory_size(n_bytes)} on {device}"
         if expected:
             off = (n_bytes - expected) / expected
-            line += f"; {memory_size(expected)} were expected ({off * 100:+.1f} %)"
+            difference = f"; {memory_size(expected)} were expected ({off * 100:+.1f} %)"
+            line += difference if abs(off) >= _WORTH_A_WORD else ", as expected"
         lines.append(line)
     return "\n".join(lines)
 

@@ -84,6 +84,7 @@ class ModelsState(QObject):
         self.folders: tuple[str, ...] = ()
         self.downloads: dict[str, DownloadProgress] = {}
         self.is_listed = False
+        self._has_looked = False
         self.is_online = True
         self.user = ""
         self.measuring: MeasureProgress | None = None
@@ -103,11 +104,16 @@ class ModelsState(QObject):
     # ------------------------------------------------------------------------------------------ asking
 
     def start(self) -> None:
-        """Start the facade and ask what there is."""
+        """Start the facade; downloads that wait come back."""
         self.bridge.start()
-        self.refresh()
+
+    def look_first(self) -> None:
+        """Ask what there is, unless that was asked before: a process of its own starts for it."""
+        if not self._has_looked:
+            self.refresh()
 
     def refresh(self) -> None:
+        self._has_looked = True
         self._began(self.service.list_offers(), Task.LIST)
 
     def measure(self) -> None:

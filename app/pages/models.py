@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.announce import announce
@@ -125,6 +125,10 @@ class ModelsPage(QWidget):
         session.state_changed.connect(self._on_model)
         self.detail.memory.said.connect(lambda words: announce(self.detail, words))
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._state.look_first()
+
     def focus_first(self) -> None:
         """Put the keyboard where one would begin."""
         (self.list if self.list.key else self.search.edit).setFocus()
@@ -139,6 +143,7 @@ class ModelsPage(QWidget):
         self.hub.ask(wanted.text)
         self.hub.ask_for(has_drafter=wanted.only_drafted, params=wanted.params)
         self._show_rows()
+        self.list.scrollToTop()
 
     def _on_offers(self) -> None:
         """Show the new list, and in the detail what has become of its subject."""

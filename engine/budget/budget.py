@@ -71,8 +71,14 @@ class DeviceUse(msgspec.Struct, frozen=True):
     segments: dict[Segment, int]
 
     @property
-    def total_bytes(self) -> int:
+    def needed_bytes(self) -> int:
+        """Return what must be free: what is taken, and the reserve."""
         return sum(self.segments.values())
+
+    @property
+    def total_bytes(self) -> int:
+        """Return what is taken, without the reserve, which stays free."""
+        return self.needed_bytes - self.segments.get(Segment.RESERVE, 0)
 
 
 class ContextBudget(msgspec.Struct, frozen=True):
@@ -89,6 +95,7 @@ class ContextBudget(msgspec.Struct, frozen=True):
 
     @property
     def total_bytes(self) -> int:
+        """Return what is taken on all devices, without the reserve."""
         return sum(use.total_bytes for use in self.devices)
 
     def segment_bytes(self, segment: Segment) -> int:

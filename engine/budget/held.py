@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import psutil
 
+from engine.budget.room import HOST
 from engine.models.description import Device
 
 Held = tuple[tuple[str, int], ...]
@@ -19,7 +20,7 @@ def held_by(pid: int, memory_bytes: Mapping[str, int]) -> Held:
     Of main memory only what is not the file's pages counts: those are taken for available already.
     """
     own_bytes = _own_bytes(pid)
-    return tuple((name, own_bytes if name == "CPU" else n_bytes) for name, n_bytes in memory_bytes.items())
+    return tuple((name, own_bytes if name == HOST else n_bytes) for name, n_bytes in memory_bytes.items())
 
 
 def given_back(devices: Sequence[Device], held: Held) -> tuple[Device, ...]:
@@ -47,3 +48,9 @@ def _own_bytes(pid: int) -> int:
         return int(memory.rss - shared) if shared is not None else int(process.memory_full_info().uss)
     except psutil.Error:
         return 0
+
+
+def main_memory() -> Device:
+    """Return main memory as the operating system tells it, for when llama.cpp cannot be asked for its devices."""
+    memory = psutil.virtual_memory()
+    return Device(HOST, "", "cpu", int(memory.available), int(memory.total))

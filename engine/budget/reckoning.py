@@ -82,12 +82,12 @@ class _Reckoning:
     def spare(self, way: Way) -> int:
         """Return what is left of the device that has least left, negative if it does not fit."""
         uses = self.at(way).devices
-        return self.room.spare_bytes({use.device: use.total_bytes for use in uses})[0]
+        return self.room.spare_bytes({use.device: use.needed_bytes for use in uses})[0]
 
     def spare_on_gpus(self, way: Way) -> int:
         """Return the same of the GPUs alone: main memory has the more left, the more layers they take."""
         uses = self.at(way).devices
-        return self.room.spare_bytes({use.device: use.total_bytes for use in uses if use.device != HOST})[0]
+        return self.room.spare_bytes({use.device: use.needed_bytes for use in uses if use.device != HOST})[0]
 
     # ------------------------------------------------------------------------------------------------ contexts
 
@@ -144,7 +144,7 @@ def context_budget(way: Way, taken: UseByDevice, room: Room, *, race: bool) -> C
             whole[Segment.RACE] = raced_bytes(segments)
         whole[Segment.RESERVE] = room.reserve_bytes.get(device, 0)
         uses.append(DeviceUse(device, {segment: n for segment, n in whole.items() if n}))
-    spare, device = room.spare_bytes({use.device: use.total_bytes for use in uses})
+    spare, device = room.spare_bytes({use.device: use.needed_bytes for use in uses})
     return ContextBudget(way.n_ctx, way.kv_type, tuple(uses), device if spare < 0 else "")
 
 

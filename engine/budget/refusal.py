@@ -22,7 +22,7 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
     reserve_bytes = use.segments.get(Segment.RESERVE, 0)
     free_bytes = next((d.memory_free_bytes for d in found.devices if d.name == use.device), 0)
     place = "" if use.device == HOST else f" on {use.device}"
-    needs = f"needs {_gib(use.total_bytes - reserve_bytes)}{place}"
+    needs = f"needs {_gib(use.total_bytes)}{place}"
     free = f"{_gib(max(free_bytes - reserve_bytes, 0))} are free for it"
     detail = "; ".join(
         f"{each.device}: {', '.join(f'{segment} {n}' for segment, n in each.segments.items())} bytes"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.budget.budget import CONTEXT_LADDER, Budget
-from engine.budget.held import Held, given_back, held_by
+from engine.budget.held import Held, held_by
 from engine.desk.calls import OrderedCalls
 from engine.desk.jobs import CancelToken, JobRunner
 from engine.desk.surveyor import Surveyor
 from engine.download.progress import DownloadProgress
-from engine.errors import Offline, SlipstreamError
+from engine.errors import Cancelled, SlipstreamError
 from engine.folders import models_folder
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
@@ -31,17 +32,20 @@ from engine.models_events import (
     ModelRemoved,
     ModelsEvent,
     ModelVerified,
-    OffersListed,
     TokenChecked,
     VerifyProgress,
 )
 from engine.models_service import BudgetRequest
 from engine.service import EngineService, Service, ServiceEvent
 from engine.shelf.installed_model import InstalledModel
-from engine.worker.messages import BudgetMeasured, DevicesListed, DevicesMeasured, MeasureDevicesProgress
+from engine.worker.messages import BudgetMeasured, DevicesMeasured, MeasureDevicesProgress
 
 if TYPE_CHECKING:
     from engine.desk.parts import Parts
+
+
+N_LOCAL_THREADS = 4
+N_HUB_THREADS = 8
 
 
 def _nothing() -> Sequence[str]:
@@ -65,12 +69,17 @@ class ModelsDesk:
         self._endpoint = endpoint
         self._folder: Path = models_folder()
         self._on_event: Callable[[ModelsEvent], None] = lambda _: None
-        self._jobs = JobRunner(self._tell)
+        numbers = itertools.count(1)
+        self._jobs = JobRunner(self._tell, N_LOCAL_THREADS, numbers)
+        # Jobs that hang on a network without an end must not keep others from what is here.
+        self._hub_jobs = JobRunner(self._tell, N_HUB_THREADS, numbers)
+        self._runners = (self._jobs, self._hub_jobs)
         self._orders = OrderedCalls("models-orders")
         self._surveyor = Surveyor(make_surveying_service)
         self._parts_lock = threading.Lock()
         self._made_parts: Parts | None = None
         self._is_online = True
+        self._contact_lock = threading.Lock()
         self._held: Held = ()
         self._budgets: dict[str, Budget] = {}
 
@@ -78,20 +87,23 @@ class ModelsDesk:
 
     def start(self, on_event: Callable[[ModelsEvent], None]) -> None:
         self._on_event = on_event
-        self._jobs.start()
+        for runner in self._runners:
+            runner.start()
         self._orders.start()
-        self._orders.put(lambda: self._parts.downloads.start(self._on_download))
+        self._orders.put(self._start_downloads)
 
     def stop(self, timeout_s: float = 1.0) -> None:
         self._on_event = lambda _: None
         if self._made_parts is not None:
             self._orders.put(lambda: self._parts.close(timeout_s))
         self._orders.stop(timeout_s)
-        self._jobs.stop(timeout_s / 2)
+        for runner in self._runners:
+            runner.stop(timeout_s / 4)
         self._surveyor.stop(timeout_s / 2)
 
     def cancel(self, job: int) -> None:
-        self._jobs.cancel(job)
+        for runner in self._runners:
+            runner.cancel(job)
 
     @property
     def _parts(self) -> Parts:
@@ -99,8 +111,13 @@ class ModelsDesk:
 
         with self._parts_lock:
             if self._made_parts is None:
-                self._made_parts = Parts(self._folder, self._endpoint)
+                self._made_parts = Parts(self._folder, self._endpoint, self._note_contact)
             return self._made_parts
+
+    def _start_downloads(self) -> None:
+        downloads = self._parts.downloads
+        downloads.start(self._on_download)
+        downloads.go_on()
 
     # ------------------------------------------------------------------------------- what there is
 
@@ -108,41 +125,31 @@ class ModelsDesk:
         return self._jobs.submit(self._list_offers)
 
     def _list_offers(self, job: int, token: CancelToken) -> ModelsEvent:
-        from engine.desk.offers import list_offers
-        from engine.recommend.advise import Computer
-        from engine.recommend.store import read_speed
-        from engine.shelf.folders import read_folders
+        from engine.desk import works
 
-        speed = read_speed()
-        shelf = self._shelf()
-        token.check()
-        listed = self._surveyor.ask(lambda service: service.list_devices(), DevicesListed, token)
-        computer = Computer(given_back(listed.devices, self._held), speed)
-        offers = list_offers(self._parts.entries, shelf, computer, dict(self._budgets))
-        return OffersListed(job, offers, speed, read_folders())
+        devices = self._surveyor.devices(token)
+        opened = tuple(self._opened_files())
+        return works.offer(job, self._parts, opened, devices, self._held, dict(self._budgets))
 
     def search(self, query: HubQuery, cursor: str = "") -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
             return HubSearched(job, self._parts.client.search(query, cursor))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def open_repo(self, repo: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
             return HubRepoOpened(job, self._parts.client.open_repo(repo, lambda: token.is_set))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
+            from engine.desk import works
 
-            parts = self._parts
-            more = find_drafters(repo, parts.client, parts.entries, lambda: token.is_set)
-            read = facts_reader(parts.headers_folder, parts.client, lambda: token.is_set)
-            return HubRepoOpened(job, judge_drafters(more, quantisation, read, lambda: token.is_set))
+            return HubRepoOpened(job, works.judge(self._parts, repo, quantisation, token))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     # -------------------------------------------------------------------------------- what it takes
 
@@ -164,17 +171,33 @@ class ModelsDesk:
 
         self._orders.put(remember)
 
+    def suggest_drafters(self, target: str) -> int:
+        def work(job: int, _token: CancelToken) -> ModelsEvent:
+            from engine.desk import works
+
+            return works.suggest(job, target, tuple(self._opened_files()))
+
+        return self._jobs.submit(work)
+
     def budget(self, request: BudgetRequest) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.desk.located import question_of
+            from engine.desk import works
 
             parts = self._parts
-            question = question_of(request, self._held, parts.headers_folder, parts.client.endpoint, token)
+            try:
+                question = works.question_of(request, self._held, parts, token)
+            except SlipstreamError as error:
+                # Without a header there are still the catalogue's facts, and they are marked as what they are.
+                entry = parts.entry_of(request.remote)
+                if entry is None or isinstance(error, Cancelled):
+                    raise
+                devices = self._surveyor.devices(token)
+                return BudgetMade(job, works.estimate(request, entry, devices, self._held))
             told = self._surveyor.ask(lambda service: service.budget(question), BudgetMeasured, token)
             self._keep(request, told.budget)
             return BudgetMade(job, told.budget)
 
-        return self._ask_hub(work) if request.remote is not None else self._jobs.submit(work)
+        return self._hub_jobs.submit(work) if request.remote is not None else self._jobs.submit(work)
 
     def _keep(self, request: BudgetRequest, budget: Budget) -> None:
         """Have the list use llama.cpp's own numbers from now on."""
@@ -186,7 +209,7 @@ class ModelsDesk:
 
     def measure(self) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.recommend.store import keep_speed
+            from engine.desk import works
 
             def on_event(event: ServiceEvent) -> None:
                 if isinstance(event, MeasureDevicesProgress):
@@ -195,14 +218,7 @@ class ModelsDesk:
             told = self._surveyor.ask(
                 lambda service: service.measure_devices(), DevicesMeasured, token, on_event
             )
-            try:
-                keep_speed(told.speed)
-            except OSError as error:
-                raise SlipstreamError(
-                    "What was measured cannot be kept.",
-                    remedy="Free space on the disk, or check the permissions of its folder.",
-                    detail=str(error),
-                ) from error
+            works.keep(told.speed)
             return ComputerMeasured(job, told.speed)
 
         return self._jobs.submit(work)
@@ -234,19 +250,14 @@ class ModelsDesk:
 
     def verify(self, installed_id: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
-            from engine.download.remove import verify_bundle
-            from engine.shelf.checking import verify_installed
+            from engine.desk import works
 
             def tell(fraction: float) -> None:
                 self._tell(VerifyProgress(job, installed_id, fraction))
 
-            # A file that was damaged beyond its header is on no shelf any more, but it was downloaded.
-            model = next((one for one in self._shelf() if one.id == installed_id), None)
-            if model is None:
-                sentence = verify_bundle(self._folder, installed_id, tell, lambda: token.is_set)
-            else:
-                sentence = verify_installed(model, tell, lambda: token.is_set)
-            return ModelVerified(job, installed_id, sentence)
+            return ModelVerified(
+                job, installed_id, works.verify(self._folder, self._shelf(), installed_id, tell, token)
+            )
 
         return self._jobs.submit(work)
 
@@ -259,12 +270,11 @@ class ModelsDesk:
 
     def set_token(self, token: str) -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
-            from engine.hub.token import write_token
+            from engine.desk import works
 
-            write_token(token)
-            return TokenChecked(job, self._parts.client.whoami())
+            return TokenChecked(job, works.change_token(self._parts, token))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def add_folder(self, folder: str) -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
@@ -290,21 +300,10 @@ class ModelsDesk:
     def _on_download(self, progress: DownloadProgress) -> None:
         self._tell(DownloadChanged(progress))
 
-    def _ask_hub(self, work: Callable[[int, CancelToken], ModelsEvent]) -> int:
-        """Submit a job that needs the Hub; whether it could be reached is told."""
-
-        def watched(job: int, token: CancelToken) -> ModelsEvent:
-            try:
-                event = work(job, token)
-            except Offline:
-                self._note_connection(False)
-                raise
-            self._note_connection(True)
-            return event
-
-        return self._jobs.submit(watched)
-
-    def _note_connection(self, is_online: bool) -> None:
-        if is_online != self._is_online:
+    def _note_contact(self, is_online: bool) -> None:
+        """Tell whether the Hub could be reached, where that is news."""
+        with self._contact_lock:
+            if is_online == self._is_online:
+                return
             self._is_online = is_online
             self._tell(ConnectionChanged(is_online))

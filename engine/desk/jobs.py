@@ -6,13 +6,10 @@ import itertools
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from engine.errors import Cancelled, SlipstreamError
 from engine.models_events import ModelsEvent, ModelsFailed
-
-N_THREADS = 6
-"""Most jobs wait for the network or for another process."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,13 +44,16 @@ Work = Callable[[int, CancelToken], ModelsEvent]
 class JobRunner:
     """A few daemon threads that do jobs in order. Every method may be called from any thread.
 
-    They are daemons, because a job that waits for the network must not hold the program when it ends.
+    They are daemons, because a job that waits for the network must not hold the program when it ends. Several runners
+    may share `numbers`, which jobs are called by.
     """
 
-    def __init__(self, emit: Callable[[ModelsEvent], None], n_threads: int = N_THREADS) -> None:
+    def __init__(
+        self, emit: Callable[[ModelsEvent], None], n_threads: int, numbers: Iterator[int] | None = None
+    ) -> None:
         self._emit = emit
         self._n_threads = n_threads
-        self._numbers = itertools.count(1)
+        self._numbers = numbers if numbers is not None else itertools.count(1)
         self._queue: queue.SimpleQueue[tuple[int, CancelToken, Work] | None] = queue.SimpleQueue()
         self._tokens: dict[int, CancelToken] = {}
         self._lock = threading.Lock()

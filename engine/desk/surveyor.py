@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -9,14 +10,19 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from engine.desk.jobs import CancelToken
-from engine.errors import SlipstreamError
+from engine.errors import Cancelled, SlipstreamError, WorkerDied
+from engine.models.description import Device
 from engine.service import EngineService, Service, ServiceEvent, WorkerSilent
-from engine.worker.messages import Failed
+from engine.worker.messages import DevicesListed, Failed
 
 IDLE_S = 60.0
 """How long it is kept when nobody asks: on a GPU even an idle process holds some of its memory."""
+FIRST_PATIENCE_S = 5.0
+"""How long the devices are waited for while something else is asked, as long as nothing is known of them."""
 _POLL_S = 0.05
 _STOP_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 Last = TypeVar("Last", bound=ServiceEvent)
 
@@ -33,6 +39,18 @@ class ToldElsewhere(SlipstreamError):
         return self._kind
 
 
+def _failure(failed: Failed, hangs: bool) -> SlipstreamError:
+    """Return what to raise for `failed`: what a process that loads says of its end is not true of one that measures."""
+    remedy = "Try again. If it happens again with one model, its file may be damaged."
+    if hangs:
+        sentence = "llama.cpp did not come to an end with this question and was stopped."
+        return WorkerDied(sentence, remedy=remedy, detail=failed.detail)
+    if failed.kind == WorkerDied.__name__:
+        detail = f"{failed.sentence}\n{failed.detail}"
+        return WorkerDied("The process that measures ended by itself.", remedy=remedy, detail=detail)
+    return ToldElsewhere(failed)
+
+
 class Surveyor:
     """Starts a service when it is first asked and ends it when it has been idle. One question at a time."""
 
@@ -44,6 +62,7 @@ class Surveyor:
         self._events: queue.SimpleQueue[ServiceEvent] = queue.SimpleQueue()
         self._dismissal: threading.Timer | None = None
         self._is_stopped = False
+        self._devices: tuple[Device, ...] = ()
 
     @property
     def is_running(self) -> bool:
@@ -58,25 +77,45 @@ class Surveyor:
     ) -> Last:
         """Send a job and wait for its `last` event; events before it go to `on_event`.
 
-        Raises Cancelled, or what the job failed with.
+        Raises Cancelled, WorkerDied for a process that had to be ended because it hung, or what the job failed with.
         """
         with self._my_turn(token):
             service = self._started()
             job = send(service)
+            hangs = False
             while True:
                 if token.is_set:
                     service.cancel(job)
                     token.check()
                 event = self._next()
-                if isinstance(event, WorkerSilent):
+                if isinstance(event, WorkerSilent) and event.job == job:
                     # Nothing is loaded that could be lost; the job gets its Failed.
+                    hangs = True
                     service.end_worker()
                 if isinstance(event, Failed) and event.job == job:
-                    raise ToldElsewhere(event)
+                    raise _failure(event, hangs)
                 if isinstance(event, last) and getattr(event, "job", 0) == job:
                     return event
                 if event is not None and getattr(event, "job", 0) == job:
                     on_event(event)
+
+    def devices(self, token: CancelToken) -> tuple[Device, ...]:
+        """Return what llama.cpp can compute on, as it was last told while something else is being asked.
+
+        () where it cannot be asked. Raises Cancelled.
+        """
+        patience_s = 0.0 if self._devices else FIRST_PATIENCE_S
+        if self._turn.acquire(timeout=patience_s) if patience_s else self._turn.acquire(blocking=False):
+            self._turn.release()
+            try:
+                told = self.ask(lambda service: service.list_devices(), DevicesListed, token)
+            except Cancelled:
+                raise
+            except SlipstreamError as error:
+                _log.warning("%s %s", error.sentence, error.detail)
+            else:
+                self._devices = told.devices
+        return self._devices
 
     def stop(self, timeout_s: float = _STOP_S) -> None:
         """End the process; whoever waits for an answer is to be cancelled first."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -13,8 +11,17 @@ from urllib.parse import quote
 import httpx2
 
 from engine.errors import Cancelled, HubTrouble, NotAModelFile, SlipstreamError
-from engine.hub.connection import IsCancelled, hub_endpoint, never_cancelled
-from engine.hub.failures import failure_of_answer, failure_of_exception, not_the_hub, told_to_be_offline
+from engine.hub.connection import (
+    IsCancelled,
+    OnContact,
+    check_online_allowed,
+    hub_endpoint,
+    never_cancelled,
+    nobody_hears,
+    resolve_url,
+)
+from engine.hub.failures import Busy, failure_of_answer, failure_of_exception, not_the_hub
+from engine.hub.told import SHA256, bare_etag, told_by
 from engine.models.remote import RemoteFile
 
 FIRST_READ_BYTES: Final = 1 << 20
@@ -23,7 +30,6 @@ _TIMEOUT: Final = httpx2.Timeout(15.0, connect=10.0)
 _PAUSES_S: Final = (0.2, 1.0)
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _EMPTY_RANGE: Final = re.compile(r"bytes \*/0")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +45,12 @@ class Identity:
     commit: str
 
 
-class _Busy(Exception):
-    """The server has trouble that may pass."""
-
-    def __init__(self, failure: SlipstreamError) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
-
-
 class RangeSource:
     """A ByteSource over a remote file's beginning: 1 MiB, then twice as much each time, at most 64 MiB.
 
     Every range is asked of the Hub itself, which redirects to its storage; the token does not go along to another
-    host. Raises, on opening and on reading: Offline, HubTrouble, RateLimited, TokenRefused, GatedRepository,
-    RepositoryNotFound, NotAModelFile, Cancelled.
+    host. `on_contact` hears True for each answer that is the Hub's. Raises, on opening and on reading: Offline,
+    HubTrouble, RateLimited, TokenRefused, GatedRepository, RepositoryNotFound, NotAModelFile, Cancelled.
     """
 
     def __init__(
@@ -63,12 +61,14 @@ class RangeSource:
         token: str = "",
         endpoint: str = "",
         is_cancelled: IsCancelled = never_cancelled,
+        on_contact: OnContact = nobody_hears,
     ) -> None:
         self._remote = remote
         self._client = client
         self._endpoint = endpoint.rstrip("/") or hub_endpoint()
         self._token = token
         self._is_cancelled = is_cancelled
+        self._on_contact = on_contact
         self._buffer = bytearray()
         self.identity = self._extend(FIRST_READ_BYTES)
         self._check_pin()
@@ -94,14 +94,13 @@ class RangeSource:
         """Fetch the next `n_bytes`, again if the connection breaks or the server is busy."""
         url = resolve_url(self._remote, self._endpoint)
         for pause_s in (*_PAUSES_S, None):
-            if _told_offline():
-                raise told_to_be_offline()
+            check_online_allowed()
             self._check_cancelled()
             try:
                 return self._fetch(url, n_bytes)
             except httpx2.HTTPError as error:
                 failure, may_pass = failure_of_exception(error, url), isinstance(error, httpx2.TransportError)
-            except _Busy as busy:
+            except Busy as busy:
                 failure, may_pass = busy.failure, True
             except (httpx2.InvalidURL, UnicodeError) as error:
                 raise failure_of_exception(error, self._endpoint) from error
@@ -119,6 +118,8 @@ class RangeSource:
         with self._client.stream(
             "GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=True
         ) as response:
+            if "html" not in response.headers.get("Content-Type", ""):
+                self._on_contact(True)
             expected, identity = self._check(response, start)
             body = self._read_body(response, min(expected, n_bytes))
         self._buffer += body
@@ -165,7 +166,7 @@ class RangeSource:
             page_url = f"{self._endpoint}/{quote(repo)}"
             failure = failure_of_answer(status, headers, str(response.url), repo=repo, page_url=page_url)
             if status >= 500:
-                raise _Busy(failure)
+                raise Busy(failure)
             return failure
         content_type = headers.get("content-type", "")
         if "html" in content_type:
@@ -192,30 +193,12 @@ class RangeSource:
         )
 
 
-def _told_offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-
-
-def resolve_url(remote: RemoteFile, endpoint: str) -> str:
-    return f"{endpoint}/{quote(remote.repo)}/resolve/{quote(remote.revision, safe='')}/{quote(remote.path)}"
-
-
 def _identity(response: httpx2.Response, total: int) -> Identity:
     """Read what the Hub said before it redirected, and what its storage said."""
-    said: dict[str, str] = {}
-    for answer in (*response.history, response):
-        for name in ("X-Linked-ETag", "X-Repo-Commit"):
-            if name in answer.headers:
-                said.setdefault(name, answer.headers[name])
-    etag = _bare(response.headers)
-    linked = said.get("X-Linked-ETag", "").removeprefix("W/").strip('"').lower() or (
-        "" if response.history else etag
-    )
-    return Identity(total, etag, linked if _SHA256.fullmatch(linked) else "", said.get("X-Repo-Commit", ""))
-
-
-def _bare(headers: Mapping[str, str]) -> str:
-    return headers.get("ETag", "").removeprefix("W/").strip('"')
+    told = told_by((*response.history, response))
+    linked = told.get("etag", "")
+    sha256 = linked if SHA256.fullmatch(linked) else ""
+    return Identity(total, bare_etag(response.headers.get("ETag", "")), sha256, told.get("commit", ""))
 
 
 def _differ(first: Identity, second: Identity) -> bool:

@@ -43,10 +43,10 @@ def read_token() -> str:
     return token if _TOKEN.fullmatch(token) else ""
 
 
-def write_token(token: str) -> None:
-    """Keep `token` for this and other programs, readable by this user only; "" removes it.
+def checked_token(token: str) -> str:
+    """Return `token` without white space around it, "" for none.
 
-    Raises BadOption for text that cannot be a token and while HF_TOKEN is set, and TokenNotKept.
+    Raises BadOption for text that cannot be a token, and while HF_TOKEN is set.
     """
     token = token.strip()
     if token_from_environment():
@@ -59,6 +59,15 @@ def write_token(token: str) -> None:
             "This does not look like a token of the Hugging Face Hub.",
             remedy="Copy the whole token from huggingface.co/settings/tokens: it begins with “hf_”.",
         )
+    return token
+
+
+def write_token(token: str) -> None:
+    """Keep `token` for this and other programs, readable by this user only; "" removes it.
+
+    Raises what checked_token raises, and TokenNotKept.
+    """
+    token = checked_token(token)
     path = token_path()
     try:
         if token:

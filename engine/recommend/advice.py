@@ -18,9 +18,13 @@ class DeviceSpeed(msgspec.Struct, frozen=True):
 
 
 class ComputerSpeed(msgspec.Struct, frozen=True):
-    """What was measured on this computer, device by device; () before the first time."""
+    """What was measured on this computer, device by device; () before the first time.
+
+    `was_busy`: other programs took much of the processor meanwhile, so that it is likely to be faster than measured.
+    """
 
     devices: tuple[DeviceSpeed, ...] = ()
+    was_busy: bool = False
 
 
 class SpeedRange(msgspec.Struct, frozen=True):

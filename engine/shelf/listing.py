@@ -32,10 +32,11 @@ ReadFacts = Callable[[Path], ModelFacts]
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A file that is no row of its own, and why not."""
+    """A file that is no row of its own, and why not. `is_unreadable`: it should be a model and is none."""
 
     path: Path
     sentence: str
+    is_unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _starter(starter: Bundle, read: ReadFacts, sorted_: _Sorted) -> list[Install
     try:
         facts = read(path)
     except SlipstreamError as error:
-        sorted_.passed_over.append(PassedOver(path, error.sentence))
+        sorted_.passed_over.append(PassedOver(path, error.sentence, is_unreadable=True))
         return []
     sorted_.is_new(path)
     return [_installed(STARTER_ID, starter, Place.STARTER, facts)]
@@ -104,7 +105,7 @@ def _downloaded(bundle: DownloadedBundle, read: ReadFacts, sorted_: _Sorted) -> 
         facts = read(bundle.target)
         drafter_bytes = read(bundle.drafter).file_bytes if bundle.drafter is not None else 0
     except SlipstreamError as error:
-        sorted_.passed_over.append(PassedOver(bundle.target, error.sentence))
+        sorted_.passed_over.append(PassedOver(bundle.target, error.sentence, is_unreadable=True))
         return []
     drafter = DrafterChoice(remote.drafter_kind, str(bundle.drafter or ""))
     return [
@@ -135,7 +136,7 @@ def _sort(file: FoundFile, read: ReadFacts, sorted_: _Sorted) -> None:
     try:
         facts = read(file.path)
     except SlipstreamError as error:
-        sorted_.passed_over.append(PassedOver(file.path, error.sentence))
+        sorted_.passed_over.append(PassedOver(file.path, error.sentence, is_unreadable=True))
         return
     if facts.kind.can_answer:
         sorted_.targets.append((file, facts))

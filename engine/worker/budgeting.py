@@ -133,7 +133,7 @@ def _measures(models: OpenForecasts, question: BudgetQuestion, devices: Sequence
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a load is expected to take; `key` is the record's."""
+    """What a load is expected to take; `key` is the record's. `use` is {} where nobody asked."""
 
     key: str
     plan: BundlePlan
@@ -157,11 +157,14 @@ def foresee(library: LlamaLibrary, plan: BundlePlan, devices: Sequence[Device]) 
     key = _key(library, request, plan.n_ctx, devices)
     way = Way(plan.n_ctx, settings.kv_type, settings.n_gpu_layers)
     known = find_record(record_path(), key)
+    if not settings.check_memory:
+        # Whoever loads anyway does not want to be kept from it, by a forecast that fails neither.
+        return Foreseen(key, plan, known.predicted if known is not None else {})
     with OpenForecasts(library) as models:
         question = _question(request, plan.n_ctx)
         use = known.predicted if known is not None else _use(models, question, way, devices)
         wanted = context_budget(way, use, room_of(devices), race=False)
-        if settings.check_memory and not wanted.fits:
+        if not wanted.fits:
             raise refusal(_budget(models, question, devices), wanted)
     return Foreseen(key, plan, use)
 

@@ -99,6 +99,8 @@ class LlamaSession:
         self._emit(self._loaded(job.job, self._bundle))
 
     def _keep_record(self, bundle: LoadedBundle) -> None:
+        if not bundle.foreseen.use:
+            return
         record = bundle.foreseen.record()
         measured = msgspec.structs.replace(
             record, measured_bytes=bundle.measured_bytes(), grown_bytes=bundle.grown_bytes

@@ -13,16 +13,18 @@ import msgspec
 
 from engine.download.progress import DownloadProgress, DownloadState, FileProgress
 from engine.hub.listing import HubPage, HubQuery, HubRepo, Quantisation
-from engine.models.bundle import Bundle
+from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.models.remote import RemoteBundle
 from engine.models_events import (
     BudgetMade,
     ComputerMeasured,
     ConnectionChanged,
     DownloadChanged,
+    DraftersSuggested,
     FoldersChanged,
     HubRepoOpened,
     HubSearched,
+    LocalDrafter,
     MeasureProgress,
     ModelRemoved,
     ModelsEvent,
@@ -56,6 +58,7 @@ class ModelsScript:
 
     offers: tuple[Offer, ...] = OFFERS
     speed: ComputerSpeed = SPEED
+    drafters: tuple[LocalDrafter, ...] = (LocalDrafter(NGRAM_DRAFTER, "n-gram"),)
     online: bool = True
     answer_s: float = 0.0
     budget_s: float = 0.0
@@ -120,6 +123,11 @@ class ScriptedModels:
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
         return self._hub("judge_drafters", (repo, quantisation), lambda job: HubRepoOpened(job, judged(repo)))
+
+    def suggest_drafters(self, target: str) -> int:
+        return self._answer(
+            "suggest_drafters", target, lambda job: DraftersSuggested(job, target, self.script.drafters)
+        )
 
     def note_loaded(self, worker_pid: int, memory_bytes: Mapping[str, int]) -> None:
         self.calls.append(("note_loaded", (worker_pid, dict(memory_bytes))))

@@ -253,11 +253,11 @@ def test_a_bundle_that_cannot_be_loaded_again_is_said_in_words(qtbot: QtBot, ope
 
 
 def test_loading_again_after_a_lost_process_can_be_cancelled(qtbot: QtBot, open_app: OpenApp) -> None:
-    opened = open_app(replace(FAST, lost_after_rounds=20))
+    opened = open_app(replace(FAST, lost_after_rounds=20, speed=2.0))
     page = opened.window.compare
     page.start()
-    qtbot.waitUntil(lambda: page.run.phase is RunPhase.WAITING, timeout=5000)
-    opened.service.script = replace(opened.service.script, load_s=200.0)
+    qtbot.waitUntil(lambda: any(name == "race" for name, _ in opened.service.calls), timeout=5000)
+    opened.service.script = replace(opened.service.script, load_s=20.0)
     qtbot.waitUntil(page.loading.cancel.isVisible, timeout=10_000)
     page.loading.cancel.click()
     assert page.loading.isHidden()

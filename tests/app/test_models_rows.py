@@ -13,7 +13,7 @@ from app.models import words
 from app.models.actions import Act, loadable, offered
 from app.models.downloads import overall, state_words, tray_words
 from app.models.hub import HubState
-from app.models.memory import bars_of, legend_of, table_of
+from app.models.memory import bars_of, legend_of, measured_words, table_of
 from app.models.rows import CURATED, HUB, INSTALLED, Filter, Row, RowKind, rows_of
 from app.models.state import ModelsState
 from app.models.subject import Subject, subject_of_repo
@@ -22,8 +22,9 @@ from engine.download.progress import DownloadState
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
-from tests.app.model_facts import ENTRIES, HERE, OFFERS, SPEED, budget_of, repo_page
+from tests.app.model_facts import ENTRIES, HERE, MIB, OFFERS, SPEED, budget_of, repo_page
 from tests.app.scripted_models import ScriptedModels, progress_of
+from tests.app.scripted_service import loaded_event
 
 
 @pytest.fixture
@@ -152,6 +153,19 @@ def test_every_segment_has_a_name_and_a_place_in_the_bar() -> None:
     (bar,) = bars_of(Budget((), (at,), {}, 8192, 1), at)
     assert bar.used_bytes == at.total_bytes
     assert len(table_of(at)) == len(Segment) + 2
+
+
+def test_what_loading_took_stands_beside_what_was_expected() -> None:
+    event = loaded_event(1, Bundle("m", "/m.gguf"))
+    told = [
+        measured_words(msgspec.structs.replace(event, memory_bytes={"CPU": n}, predicted_bytes={"CPU": m}))
+        for n, m in ((1024 * MIB, 0), (1024 * MIB, 1024 * MIB), (1034 * MIB, 1024 * MIB))
+    ]
+    assert told == [
+        "1.0 GiB on CPU",
+        "1.0 GiB on CPU, as expected",
+        "1.0 GiB on CPU; 1.0 GiB were expected (+1.0 %)",
+    ]
 
 
 def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:

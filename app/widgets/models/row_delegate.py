@@ -145,7 +145,7 @@ class RowDelegate(QStyledItemDelegate):
         if not badge:
             return 0
         width = QFontMetrics(self._small).horizontalAdvance(badge) + 14
-        pill = QRectF(room.right() - width + 1, room.top() + 0.5, width, room.height() + 1)
+        pill = QRectF(room.right() - width + 1, room.top() - 0.5, width, room.height() + 1)
         painter.setPen(QPen(colours.colour("control_line"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(pill, pill.height() / 2, pill.height() / 2)

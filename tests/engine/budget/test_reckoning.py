@@ -64,7 +64,9 @@ def test_a_race_takes_a_second_context_of_the_target() -> None:
 def test_a_total_is_the_sum_of_what_is_shown() -> None:
     found = budget(ask(contexts=(4096,)), StraightMeasures(gpu="CUDA0"), (cpu(64_000), gpu(8000)))
     each = found.contexts[0]
-    assert each.total_bytes == sum(n for use in each.devices for n in use.segments.values())
+    needed = sum(n for use in each.devices for n in use.segments.values())
+    assert each.total_bytes == needed - each.segment_bytes(Segment.RESERVE)
+    assert sum(use.needed_bytes for use in each.devices) == needed
     assert each.segment_bytes(Segment.RESERVE) == 512 * MIB
 
 

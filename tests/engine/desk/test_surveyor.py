@@ -9,7 +9,7 @@ import pytest
 from engine.chat.messages import Prompt
 from engine.desk.jobs import CancelToken
 from engine.desk.surveyor import Surveyor
-from engine.errors import Cancelled, SlipstreamError
+from engine.errors import Cancelled, SlipstreamError, WorkerDied
 from engine.models.bundle import Bundle
 from engine.service import EngineService, Service
 from engine.speculation.settings import GenerationSettings
@@ -79,15 +79,15 @@ def test_a_failure_keeps_its_kind_and_its_sentence(make_surveyor: MakeSurveyor) 
 
 def test_a_file_that_ends_the_process_costs_one_answer(make_surveyor: MakeSurveyor) -> None:
     surveyor = make_surveyor()
-    with pytest.raises(SlipstreamError) as raised:
+    with pytest.raises(WorkerDied, match="process that measures ended") as raised:
         surveyor.ask(generate("abort"), Finished, CancelToken())
-    assert raised.value.kind == "WorkerDied"
+    assert "GGML_ASSERT" in raised.value.sentence + raised.value.detail
     assert answers(surveyor)
 
 
 def test_a_process_that_hangs_is_ended(make_surveyor: MakeSurveyor) -> None:
     surveyor = make_surveyor()
-    with pytest.raises(SlipstreamError):
+    with pytest.raises(WorkerDied, match="did not come to an end"):
         surveyor.ask(generate("hang"), Finished, CancelToken())
     assert answers(surveyor)
 

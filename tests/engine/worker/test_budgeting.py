@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.budget.budget import CONTEXT_LADDER, Budget, BudgetQuestion, KvType, Segment
+from engine.budget.budget import CONTEXT_LADDER, Budget, BudgetQuestion, KvType
 from engine.budget.record import keep_record, read_records, record_path
 from engine.errors import Cancelled, ContextTooLarge, DrafterCannotRun, LoadFailed, PairUnfit, WrongKindOfFile
 from engine.llama.breakdown import HOST
@@ -153,7 +153,16 @@ def test_a_model_larger_than_memory_is_refused_unless_it_is_to_be_loaded_anyway(
     with pytest.raises(LoadFailed, match=r"This model needs 0\.\d GiB, 0\.0 GiB are free for it\."):
         foresee(llama, plan_of(starter_model, n_ctx=512), host(300 * MIB))
     anyway = foresee(llama, plan_of(starter_model, n_ctx=512, check_memory=False), host(300 * MIB))
-    assert anyway.use[HOST][Segment.WEIGHTS] > 0
+    assert anyway.use == {}
+
+
+def test_what_was_loaded_anyway_is_foreseen_the_next_time(engine: Engine, tmp_path: Path) -> None:
+    target = tmp_path / "anyway.gguf"
+    target.write_bytes(Path(LLAMA).read_bytes())
+    anyway = engine.load(target=str(target), settings=msgspec.structs.replace(SETTINGS, check_memory=False))
+    assert anyway.predicted_bytes == {}
+    assert not any(record.target == str(target) for record in read_records(record_path()))
+    assert engine.load(target=str(target)).predicted_bytes[HOST] > 0
 
 
 def test_a_drafter_counts_as_well(llama: LlamaLibrary, starter_model: Path, records: Path) -> None:
