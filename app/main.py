@@ -32,6 +32,9 @@ from engine.service import EngineService
 
 _log = logging.getLogger(__name__)
 
+# They write whole addresses, and that of a file in the Hub's storage is signed: whoever has it may load the file.
+_TELLTALES = ("httpx2", "httpcore2", "huggingface_hub")
+
 
 def run_app() -> int:
     """Open the window and return the exit status when it is closed."""
@@ -183,3 +186,5 @@ def _log_to_file() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.getLogger().setLevel(logging.INFO)
+    for name in _TELLTALES:
+        logging.getLogger(name).setLevel(logging.WARNING)

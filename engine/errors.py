@@ -69,6 +69,10 @@ class KvTypeUnfit(SlipstreamError):
     """The model's cache cannot be stored in the chosen type."""
 
 
+class MemoryNotTold(SlipstreamError):
+    """This build of llama.cpp has no account of memory: what a model takes can only be estimated."""
+
+
 class PairUnfit(SlipstreamError):
     """The drafter was not made for the target."""
 
@@ -115,6 +119,10 @@ class DamagedDownload(SlipstreamError):
 
 class FileInUse(SlipstreamError):
     """A file cannot be deleted while a program has it open."""
+
+
+class UnreadableRecord(SlipstreamError):
+    """What a bundle needs cannot be told, as the record of it cannot be read."""
 
 
 class DownloadBroken(SlipstreamError):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import tempfile
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from engine.atomic_file import write_atomically
+
 _log = logging.getLogger(__name__)
 _MAX_BYTES = 64 << 20
 
 T = TypeVar("T")
+Default = TypeVar("Default")
 
 
-def read_json(path: Path, kind: type[T], default: T) -> T:
+def read_json(path: Path, kind: type[T], default: Default) -> T | Default:
     """Return what is in the file at `path`; `default` where it is missing, unreadable or not a `kind`."""
     try:
         if path.stat().st_size > _MAX_BYTES:
@@ -35,15 +35,4 @@ def write_json(path: Path, value: object) -> None:
 
     Raises OSError where nothing can be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(value), indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))

@@ -84,6 +84,17 @@ def test_the_app_meets_llama_only_through_the_worker() -> None:
     assert result.stdout.strip() == "[]"
 
 
+def test_the_shelf_loads_nothing_of_the_network() -> None:
+    modules = [f"engine.shelf.{path.stem}" for path in _sources("engine/shelf") if path.stem != "__init__"]
+    code = (
+        f"import sys\nfor m in {modules!r}: __import__(m)\nprint([m for m in sys.modules if m == 'httpx2'])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
 def test_the_whole_engine_loads_where_qt_is_absent() -> None:
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

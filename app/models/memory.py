@@ -40,7 +40,7 @@ _MEANINGS = {
 # (name, colour, segments): the bar shows fewer parts than the account has.
 _GROUPS: tuple[tuple[str, str, tuple[Segment, ...]], ...] = (
     ("Model", "weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
-    ("Cache", "cache", (Segment.KV, Segment.STATE)),
+    ("Cache", "cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     (
         "Working memory",
         "compute",

@@ -69,7 +69,8 @@ COMPARING = "A comparison runs two lanes, so it keeps what was said twice: the s
 SEGMENT_WORDS = {
     Segment.WEIGHTS: "Weights",
     Segment.KV: "KV cache",
-    Segment.STATE: "Recurrent state and its snapshots",
+    Segment.STATE: "Recurrent state",
+    Segment.SNAPSHOTS: "Recurrent states to go back to",
     Segment.COMPUTE: "Compute buffers",
     Segment.OUTPUT: "Output buffers",
     Segment.DRAFTER_WEIGHTS: "Drafter: weights",

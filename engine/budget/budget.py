@@ -28,7 +28,9 @@ class Segment(StrEnum):
     WEIGHTS = "weights"
     KV = "kv"
     STATE = "state"
-    """Recurrent state and its rollback snapshots."""
+    """Recurrent state and llama.cpp's snapshots of it."""
+    SNAPSHOTS = "snapshots"
+    """Recurrent states that Slipstream sets aside in main memory, once it has something to go back to."""
     COMPUTE = "compute"
     OUTPUT = "output"
     DRAFTER_WEIGHTS = "drafter_weights"
@@ -36,7 +38,7 @@ class Segment(StrEnum):
     DRAFTER_COMPUTE = "drafter_compute"
     DRAFTER_OUTPUT = "drafter_output"
     RACE = "race"
-    """The second context of a comparison: its KV, state, compute and output."""
+    """The second context of a comparison: its KV, state, snapshots, compute and output."""
     VOCABULARY = "vocabulary"
     """About what tokens and graphs of target and drafter take in main memory, beside all of llama.cpp's accounts."""
     RESERVE = "reserve"
@@ -67,8 +69,14 @@ class DeviceUse(msgspec.Struct, frozen=True):
     segments: dict[Segment, int]
 
     @property
-    def total_bytes(self) -> int:
+    def needed_bytes(self) -> int:
+        """Return what must be free: what is taken, and the reserve."""
         return sum(self.segments.values())
+
+    @property
+    def total_bytes(self) -> int:
+        """Return what is taken, without the reserve, which stays free."""
+        return self.needed_bytes - self.segments.get(Segment.RESERVE, 0)
 
 
 class ContextBudget(msgspec.Struct, frozen=True):
@@ -85,6 +93,7 @@ class ContextBudget(msgspec.Struct, frozen=True):
 
     @property
     def total_bytes(self) -> int:
+        """Return what is taken on all devices, without the reserve."""
         return sum(use.total_bytes for use in self.devices)
 
     def segment_bytes(self, segment: Segment) -> int:
@@ -103,7 +112,7 @@ class Budget(msgspec.Struct, frozen=True):
     """The answer: one ContextBudget per KV type and context, the types in the order of the question.
 
     `largest_fit` is the largest context that fits by KV type, in steps of 256; 0: none. `n_gpu_layers_that_fit` is -1
-    where all do or there is no GPU, 0 too where main memory cannot hold the others. `error_fraction` is 0 where
+    where all do or there is no GPU, None where it fits with no number of them. `error_fraction` is 0 where
     llama.cpp itself said the numbers, else how far an estimate may be off. `unfit` says in words why a cache type of
     the question cannot be had.
     """
@@ -113,7 +122,7 @@ class Budget(msgspec.Struct, frozen=True):
     largest_fit: dict[KvType, int]
     n_ctx_train: int
     n_layers: int
-    n_gpu_layers_that_fit: int = -1
+    n_gpu_layers_that_fit: int | None = -1
     speed_or_context: SpeedOrContext | None = None
     error_fraction: float = 0.0
     unfit: dict[KvType, str] = msgspec.field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.budget.budget import KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
-from engine.budget.shape import Shape, shape_of, vocabulary_bytes
+from engine.budget.shape import Shape, shape_of
 from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry
 from engine.models.gguf_header import GgufHeader
@@ -20,8 +20,8 @@ _N_BATCH: Final = 512
 _N_ROWS: Final = 17
 _FLOAT_BYTES: Final = 4
 _MASK_BYTES: Final = 2
-# A running state is kept once for going on and twice in main memory for going back.
-_N_STATES: Final = 3
+# A running state is kept twice in main memory for going back.
+_N_SNAPSHOTS: Final = 2
 _DRAFT_LENGTH: Final = 3
 _TYPICAL_VOCAB: Final = 200_000
 _VOCABULARY_BYTES: Final = 320
@@ -37,13 +37,14 @@ _KV_BITS: Final = {KvType.F16: 16.0, KvType.Q8_0: 8.5, KvType.Q4_0: 4.5}
 def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: bool) -> dict[Segment, int]:
     """Return the bytes that `entry` would take with all of it on one device, within ERROR_FRACTION."""
     facts = entry.memory
-    states = _N_STATES + (_draft_length(entry) if entry.bundle.drafter_kind in _ROLLS_BACK else 0)
+    states = 1 + (_draft_length(entry) if entry.bundle.drafter_kind in _ROLLS_BACK else 0)
     n_embd = sqrt(entry.n_params * facts.active_fraction / (_TYPICAL_LAYER * max(facts.n_layers, 1)))
     taken = {
         Segment.WEIGHTS: entry.target_bytes,
         Segment.KV: kv_bytes(facts.kv_bytes_per_token // 2, n_ctx, kv_type)
         + round(facts.window_bytes * _KV_BITS[kv_type] / _KV_BITS[KvType.F16]),
         Segment.STATE: facts.state_bytes * states,
+        Segment.SNAPSHOTS: facts.state_bytes * _N_SNAPSHOTS,
         Segment.COMPUTE: compute_bytes(
             n_ctx, round(n_embd), round(n_embd * _TYPICAL_WIDTH), round(n_embd), _TYPICAL_VOCAB
         ),
@@ -61,16 +62,26 @@ def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: 
 def estimate_header(
     header: GgufHeader, n_ctx: int, kv_type: KvType, *, n_rs_seq: int = 0, race: bool = False
 ) -> dict[Segment, int]:
-    """Return the bytes that the model with this header would take on one device, within ERROR_FRACTION."""
-    shape = shape_of(header)
+    """Return the bytes that the model with this header would take on one device, within ERROR_FRACTION.
+
+    Raises NotAModelFile where no model can have what the header says.
+    """
+    return estimate_shape(shape_of(header), n_ctx, kv_type, n_rs_seq=n_rs_seq, race=race)
+
+
+def estimate_shape(
+    shape: Shape, n_ctx: int, kv_type: KvType, *, n_rs_seq: int = 0, race: bool = False
+) -> dict[Segment, int]:
+    """Return the same of a model's shape, which takes a while to find out."""
     taken = {
         Segment.WEIGHTS: shape.weights_bytes,
         Segment.KV: kv_bytes(shape.kv_numbers_per_token, n_ctx, kv_type)
         + _window_bytes(shape, n_ctx, kv_type),
-        Segment.STATE: shape.state_bytes * (_N_STATES + n_rs_seq),
+        Segment.STATE: shape.state_bytes * (1 + n_rs_seq),
+        Segment.SNAPSHOTS: shape.state_bytes * _N_SNAPSHOTS,
         Segment.COMPUTE: _compute_bytes(shape, n_ctx),
         Segment.OUTPUT: _N_ROWS * shape.n_vocab * _FLOAT_BYTES,
-        Segment.VOCABULARY: vocabulary_bytes(header),
+        Segment.VOCABULARY: shape.vocabulary_bytes,
     }
     return _complete(taken, race=race)
 
@@ -116,7 +127,7 @@ def _draft_length(entry: CatalogueEntry) -> int:
 
 def _complete(taken: dict[Segment, int], *, race: bool) -> dict[Segment, int]:
     if race:
-        raced = (Segment.KV, Segment.STATE, Segment.COMPUTE, Segment.OUTPUT)
+        raced = (Segment.KV, Segment.STATE, Segment.SNAPSHOTS, Segment.COMPUTE, Segment.OUTPUT)
         taken[Segment.RACE] = sum(taken[segment] for segment in raced)
     taken[Segment.RESERVE] = HOST_RESERVE_BYTES
     return {segment: n_bytes for segment, n_bytes in taken.items() if n_bytes}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 
 from engine.budget.budget import Budget, BudgetQuestion, KvType, Segment
-from engine.budget.estimate import ERROR_FRACTION, estimate_entry, estimate_header
+from engine.budget.estimate import ERROR_FRACTION, estimate_entry, estimate_shape
 from engine.budget.measures import UseByDevice, Way
 from engine.budget.reckoning import budget
 from engine.budget.room import HOST, has_gpu
+from engine.budget.shape import Shape, shape_of
 from engine.models.bundle import DrafterChoice
 from engine.models.catalogue import CatalogueEntry
 from engine.models.description import Device
@@ -20,7 +22,7 @@ from engine.models.gguf_header import GgufHeader
 _DRAFTER = frozenset(
     {Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT}
 )
-_IN_MAIN_MEMORY = frozenset({Segment.OUTPUT, Segment.DRAFTER_OUTPUT, Segment.VOCABULARY})
+_IN_MAIN_MEMORY = frozenset({Segment.OUTPUT, Segment.DRAFTER_OUTPUT, Segment.VOCABULARY, Segment.SNAPSHOTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,12 @@ class EstimatedEntry:
         return _spread(estimate_entry(self.entry, way.n_ctx, way.kv_type, race=False), self.device, way)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EstimatedFiles:
-    """Measures out of headers; `drafter` None: no weights of its own."""
+    """Measures out of headers; `drafter` None: no weights of its own.
+
+    `use` raises NotAModelFile where no model can have what a header says.
+    """
 
     target: GgufHeader
     drafter: GgufHeader | None
@@ -52,16 +57,24 @@ class EstimatedFiles:
 
     @property
     def n_ctx_train(self) -> int:
-        return self.target.number(f"{self.target.architecture}.context_length")
+        return max(self.target.number(f"{self.target.architecture}.context_length"), 0)
 
     @property
     def n_layers(self) -> int:
-        return self.target.number(f"{self.target.architecture}.block_count")
+        return max(self.target.number(f"{self.target.architecture}.block_count"), 0)
+
+    @cached_property
+    def _target_shape(self) -> Shape:
+        return shape_of(self.target)
+
+    @cached_property
+    def _drafter_shape(self) -> Shape | None:
+        return None if self.drafter is None else shape_of(self.drafter)
 
     def use(self, way: Way) -> UseByDevice:
-        taken = estimate_header(self.target, way.n_ctx, way.kv_type)
-        if self.drafter is not None:
-            own = estimate_header(self.drafter, way.n_ctx, way.kv_type)
+        taken = estimate_shape(self._target_shape, way.n_ctx, way.kv_type)
+        if self._drafter_shape is not None:
+            own = estimate_shape(self._drafter_shape, way.n_ctx, way.kv_type)
             taken[Segment.DRAFTER_WEIGHTS] = own.get(Segment.WEIGHTS, 0)
             taken[Segment.DRAFTER_KV] = own.get(Segment.KV, 0) + own.get(Segment.STATE, 0)
             taken[Segment.DRAFTER_COMPUTE] = own.get(Segment.COMPUTE, 0)

@@ -26,7 +26,8 @@ from engine.models.description import Device
 CTX_STEP: Final = 256
 """llama.cpp rounds contexts up to a multiple of it."""
 ALL_LAYERS: Final = -1
-_RACED: Final = (Segment.KV, Segment.STATE, Segment.COMPUTE, Segment.OUTPUT)
+_RACED: Final = (Segment.KV, Segment.STATE, Segment.SNAPSHOTS, Segment.COMPUTE, Segment.OUTPUT)
+_NOT_AT_FIRST: Final = (Segment.VOCABULARY, Segment.SNAPSHOTS)
 
 
 def budget(question: BudgetQuestion, measures: Measures, devices: Sequence[Device]) -> Budget:
@@ -83,12 +84,12 @@ class _Reckoning:
     def spare(self, way: Way) -> int:
         """Return what is left of the device that has least left, negative if it does not fit."""
         uses = self.at(way).devices
-        return self.room.spare_bytes({use.device: use.total_bytes for use in uses})[0]
+        return self.room.spare_bytes({use.device: use.needed_bytes for use in uses})[0]
 
     def spare_on_gpus(self, way: Way) -> int:
         """Return the same of the GPUs alone: main memory has the more left, the more layers they take."""
         uses = self.at(way).devices
-        return self.room.spare_bytes({use.device: use.total_bytes for use in uses if use.device != HOST})[0]
+        return self.room.spare_bytes({use.device: use.needed_bytes for use in uses if use.device != HOST})[0]
 
     # ------------------------------------------------------------------------------------------------ contexts
 
@@ -113,10 +114,10 @@ class _Reckoning:
 
     # ------------------------------------------------------------------------------------- layers and drafters
 
-    def layers_that_fit(self, kv_type: KvType) -> int:
+    def layers_that_fit(self, kv_type: KvType) -> int | None:
         """Return how many layers fit on the GPU at the first context asked for, ALL_LAYERS for all.
 
-        0 too where main memory cannot hold the others.
+        None where main memory cannot hold the others.
         """
         if not has_gpu(self.devices):
             return ALL_LAYERS
@@ -126,7 +127,7 @@ class _Reckoning:
         if self.spare(Way(n_ctx, kv_type)) >= 0:
             return ALL_LAYERS
         found = largest_that_fits(lambda n: self.spare_on_gpus(Way(n_ctx, kv_type, n)), 0, n_layers)
-        return max(found, 0) if self.spare(Way(n_ctx, kv_type, max(found, 0))) >= 0 else 0
+        return found if found >= 0 and self.spare(Way(n_ctx, kv_type, found)) >= 0 else None
 
     def speed_or_context(self, kv_type: KvType, largest: Mapping[KvType, int]) -> SpeedOrContext | None:
         """Return the choice where the wished context fits only without the drafter, or not even then."""
@@ -148,7 +149,7 @@ def context_budget(way: Way, taken: UseByDevice, room: Room, *, race: bool) -> C
             whole[Segment.RACE] = raced_bytes(segments)
         whole[Segment.RESERVE] = room.reserve_bytes.get(device, 0)
         uses.append(DeviceUse(device, {segment: n for segment, n in whole.items() if n}))
-    spare, device = room.spare_bytes({use.device: use.total_bytes for use in uses})
+    spare, device = room.spare_bytes({use.device: use.needed_bytes for use in uses})
     return ContextBudget(way.n_ctx, way.kv_type, tuple(uses), device if spare < 0 else "")
 
 
@@ -158,10 +159,14 @@ def raced_bytes(segments: SegmentBytes) -> int:
 
 
 def predicted_bytes(taken: UseByDevice, *, race: bool) -> dict[str, int]:
-    """Return what llama.cpp's account of `taken` will come to by device: no reserve, no vocabulary."""
-    return {
-        device: sum(segments.values())
-        - segments.get(Segment.VOCABULARY, 0)
-        + (raced_bytes(segments) if race else 0)
+    """Return what llama.cpp's account of `taken` will come to by device: no reserve, no vocabulary, and no snapshots,
+    which are taken later.
+    """
+    counted: dict[str, SegmentBytes] = {
+        device: {segment: n for segment, n in segments.items() if segment not in _NOT_AT_FIRST}
         for device, segments in taken.items()
+    }
+    return {
+        device: sum(segments.values()) + (raced_bytes(segments) if race else 0)
+        for device, segments in counted.items()
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from engine.budget.budget import Budget, ContextBudget, KvType, Segment
-from engine.budget.room import HOST
+from engine.budget.measures import UseByDevice
+from engine.budget.reckoning import raced_bytes
+from engine.budget.room import HOST, Room
 from engine.errors import ContextTooLarge, LoadFailed
 
 _GIB: Final = 1 << 30
@@ -20,7 +22,7 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
     reserve_bytes = use.segments.get(Segment.RESERVE, 0)
     free_bytes = next((d.memory_free_bytes for d in found.devices if d.name == use.device), 0)
     place = "" if use.device == HOST else f" on {use.device}"
-    needs = f"needs {_gib(use.total_bytes - reserve_bytes)}{place}"
+    needs = f"needs {_gib(use.total_bytes)}{place}"
     free = f"{_gib(max(free_bytes - reserve_bytes, 0))} are free for it"
     detail = "; ".join(
         f"{each.device}: {', '.join(f'{segment} {n}' for segment, n in each.segments.items())} bytes"
@@ -42,6 +44,20 @@ def refusal(found: Budget, wanted: ContextBudget) -> ContextTooLarge | LoadFaile
     )
 
 
+def require_second_context(taken: UseByDevice, room: Room) -> None:
+    """Raise ContextTooLarge unless there is room for the second context of a race beside a first one that has taken
+    its part of `taken`.
+    """
+    needed = {device: raced_bytes(segments) for device, segments in taken.items() if raced_bytes(segments)}
+    spare_bytes, device = room.spare_bytes({d: n + room.reserve_bytes.get(d, 0) for d, n in needed.items()})
+    if spare_bytes < 0:
+        raise ContextTooLarge(
+            f"A comparison needs a second cache of {_gib(needed[device])} on {device}; "
+            f"{_gib(max(needed[device] + spare_bytes, 0))} are free.",
+            remedy="Load the model with a shorter context, or close other programs.",
+        )
+
+
 def _ways_out(found: Budget, wanted: ContextBudget) -> list[str]:
     """Return what makes the wanted context fit, the least loss first."""
     ways = []
@@ -50,7 +66,7 @@ def _ways_out(found: Budget, wanted: ContextBudget) -> list[str]:
         if kv_type is not wanted.kv_type and other is not None and other.fits:
             ways.append(f"{kv_type} for the cache")
             break
-    if wanted.short_of_device != HOST and found.n_gpu_layers_that_fit > 0:
+    if wanted.short_of_device != HOST and (found.n_gpu_layers_that_fit or 0) > 0:
         ways.append(f"{found.n_gpu_layers_that_fit} layers on the GPU")
     choice = found.speed_or_context
     if choice is not None and choice.n_ctx_without_drafter >= wanted.n_ctx:

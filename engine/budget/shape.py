@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from engine.errors import NotAModelFile
 from engine.models.gguf_header import GgufHeader, LongArray
 
 # Every n-th layer looks back all the way where the file does not say which (src/models/*.cpp, load_swa_pattern).
@@ -25,6 +26,9 @@ _TOKEN_BYTES: Final = 200
 _MERGE_BYTES: Final = 160
 _GRAPH_BYTES: Final = 4 << 20
 _BLOCK: Final = re.compile(r"blk\.(\d+)\.")
+# A header may say anything: these are far above all models there are. llama.cpp takes 512 layers (LLAMA_MAX_LAYERS).
+_MAX_LAYERS: Final = 1024
+_MAX_NUMBER: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,16 @@ class Shape:
     n_ff: int
     n_attention: int
     n_vocab: int
+    vocabulary_bytes: int
 
 
 def shape_of(header: GgufHeader) -> Shape:
-    """Return the shape of the model with this header, which is that of all its parts together."""
+    """Return the shape of the model with this header, which is that of all its parts together.
+
+    Raises NotAModelFile where no model can have what the header says.
+    """
     reader = _Reader(header)
+    _require_possible("block_count", reader.n_layers, _MAX_LAYERS)
     full = windowed = 0
     for layer in range(reader.n_layers):
         if not reader.caches(layer):
@@ -65,7 +74,7 @@ def shape_of(header: GgufHeader) -> Shape:
             windowed += numbers
         else:
             full += numbers
-    return Shape(
+    shape = Shape(
         weights_bytes=sum(t.n_bytes or 0 for t in header.tensors if not reader.is_head_inside(t.name)),
         kv_numbers_per_token=full,
         windowed=WindowedLayers(reader.number("attention.sliding_window"), windowed) if windowed else None,
@@ -74,7 +83,23 @@ def shape_of(header: GgufHeader) -> Shape:
         n_ff=reader.n_ff(),
         n_attention=max(map(reader.n_queries, range(reader.n_layers)), default=0),
         n_vocab=_count(header, "tokenizer.ggml.tokens") or reader.number("vocab_size"),
+        vocabulary_bytes=vocabulary_bytes(header),
     )
+    for name in ("kv_numbers_per_token", "state_bytes", "n_embd", "n_ff", "n_attention", "n_vocab"):
+        _require_possible(name, getattr(shape, name), _MAX_NUMBER)
+    if shape.windowed is not None:
+        _require_possible("window", shape.windowed.window, _MAX_NUMBER)
+        _require_possible("windowed", shape.windowed.numbers_per_token, _MAX_NUMBER)
+    return shape
+
+
+def _require_possible(name: str, number: int, most: int) -> None:
+    if not 0 <= number <= most:
+        raise NotAModelFile(
+            "The model is damaged: its header cannot be right.",
+            remedy="Download it again.",
+            detail=f"{name} is {number}",
+        )
 
 
 def vocabulary_bytes(header: GgufHeader) -> int:

@@ -39,15 +39,17 @@ _DRAFTERS: Final = {
 # Narrow columns for people: the segments in the order of their meaning.
 _COLUMNS: Final[tuple[tuple[str, tuple[Segment, ...]], ...]] = (
     ("weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
-    ("cache", (Segment.KV, Segment.STATE)),
+    ("cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     ("compute", (Segment.COMPUTE, Segment.OUTPUT)),
     (
         "drafter",
         (Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT),
     ),
     ("race", (Segment.RACE,)),
-    ("reserve", (Segment.RESERVE,)),
 )
+
+
+_TAKEN: Final = tuple(segment for segment in Segment if segment is not Segment.RESERVE)
 
 
 def add_budget(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -197,7 +199,7 @@ def budget_facts(found: Budget, question: BudgetQuestion) -> dict[str, Any]:
 
 
 def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
-    segments = {str(s): each.segment_bytes(s) for s in Segment if each.segment_bytes(s)}
+    segments = {str(s): each.segment_bytes(s) for s in _TAKEN if each.segment_bytes(s)}
     return {
         "n_ctx": each.n_ctx,
         "kv_type": str(each.kv_type),
@@ -205,9 +207,12 @@ def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
         "is_beyond_model": each.n_ctx > n_ctx_train > 0,
         "short_of_device": each.short_of_device,
         "total_bytes": each.total_bytes,
+        "kept_free_bytes": each.segment_bytes(Segment.RESERVE),
         "segments": segments,
         "by_device": {
-            use.device: {str(segment): n_bytes for segment, n_bytes in use.segments.items()}
+            use.device: {
+                str(segment): n_bytes for segment, n_bytes in use.segments.items() if segment in _TAKEN
+            }
             for use in each.devices
         },
     }
@@ -216,7 +221,7 @@ def _context_facts(each: ContextBudget, n_ctx_train: int) -> dict[str, Any]:
 def _print(bundle: Bundle, found: Budget, question: BudgetQuestion) -> None:
     print(f"{Path(bundle.target).name} with {_DRAFTERS[bundle.drafter.kind]}, in MiB")
     for device in found.devices:
-        print(describe_device(device))
+        print(f"{describe_device(device)}{_kept_free(found, device.name)}")
     columns = [column for column in _COLUMNS if any(_mib(each, column[1]) for each in found.contexts)]
     for kv_type in question.kv_types:
         print()
@@ -240,6 +245,13 @@ def _row(
     return (f"{each.n_ctx:,}", *parts, f"{each.total_bytes / 2**20:,.0f}", verdict)
 
 
+def _kept_free(found: Budget, device: str) -> str:
+    """Return how much of a device is left alone whatever is loaded, as the end of a line about it."""
+    uses = (use for each in found.contexts for use in each.devices if use.device == device)
+    reserve_bytes = max((use.segments.get(Segment.RESERVE, 0) for use in uses), default=0)
+    return f", {reserve_bytes >> 20} MiB of them kept free" if reserve_bytes else ""
+
+
 def _mib(each: ContextBudget, segments: tuple[Segment, ...]) -> float:
     return sum(each.segment_bytes(segment) for segment in segments) / 2**20
 
@@ -253,7 +265,9 @@ def _largest_sentence(kv_type: KvType, found: Budget) -> str:
 
 
 def _print_choices(found: Budget) -> None:
-    if found.n_gpu_layers_that_fit >= 0:
+    if found.n_gpu_layers_that_fit is None:
+        print("With no number of layers on the GPU does it fit.")
+    elif found.n_gpu_layers_that_fit >= 0:
         print(f"{found.n_gpu_layers_that_fit} of {found.n_layers} layers fit on the GPU.")
     choice = found.speed_or_context
     if choice is not None:

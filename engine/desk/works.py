@@ -11,7 +11,7 @@ from engine.budget.held import Held, given_back, main_memory
 from engine.desk.jobs import CancelToken
 from engine.desk.offers import list_offers
 from engine.desk.parts import Parts
-from engine.download.remove import verify_bundle
+from engine.download.verify import verify_bundle
 from engine.errors import BadOption, SlipstreamError
 from engine.folders import cache_folder
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters

@@ -16,7 +16,7 @@ from engine.download.jobs import Job, done_bytes, forget_job, write_job
 from engine.download.line import Hub
 from engine.download.meters import FileMeter, SpeedMeter, joint_state
 from engine.download.names import check_bundle
-from engine.download.partial import NO_ROOM, disk_full
+from engine.download.outcome import outcome_of
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.remove import delete_unused
 from engine.download.store import (
@@ -27,9 +27,9 @@ from engine.download.store import (
     write_manifest,
 )
 from engine.download.streams import each_over_streams
-from engine.download.switch import Stopped, Switch
+from engine.download.switch import Switch
 from engine.download.transfer import Transfer, TransferSettings
-from engine.errors import DiskFull, DownloadBroken, SlipstreamError
+from engine.errors import DiskFull, SlipstreamError
 from engine.models.remote import RemoteBundle, RemoteFile
 
 
@@ -58,13 +58,17 @@ class Surroundings:
 
 @dataclass
 class BundleDownload:
-    """What is known of one download. Everything that changes is guarded by `lock`; `_work` is its thread's."""
+    """What is known of one download. Everything that changes is guarded by `lock`; `_work` is its thread's.
+
+    Nothing is written, and nothing waited for, while `lock` is held. `reason` is why it is to pause, None: the person.
+    """
 
     bundle: RemoteBundle
     around: Surroundings
     state: DownloadState = DownloadState.WAITING
     error: SlipstreamError | None = None
     wanted: Wanted = Wanted.PAUSE
+    reason: DiskFull | None = None
     is_dismissed: bool = False
     switch: Switch = field(default_factory=Switch)
     thread: threading.Thread | None = None
@@ -73,7 +77,7 @@ class BundleDownload:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        self._measure_files()
+        self.meters = self._measured(self.bundle)
 
     @classmethod
     def from_job(cls, job: Job, around: Surroundings) -> BundleDownload:
@@ -105,7 +109,7 @@ class BundleDownload:
         """Pause, because the person wants it or because of `why`; nothing happens to one that stands still."""
         with self.lock:
             if self.thread is not None:
-                self.error = why
+                self.reason = why
                 self.want(Wanted.PAUSE)
 
     def to_come_bytes(self) -> dict[tuple[str, str, str], int]:
@@ -114,6 +118,11 @@ class BundleDownload:
             if self.thread is None or self.wanted is not Wanted.RUN:
                 return {}
             return {(m.file.repo, m.file.path, m.file.revision): m.to_come_bytes for m in self.meters}
+
+    def sample_speed(self, now_s: float) -> None:
+        """Take the counter's reading at `now_s`."""
+        with self.lock:
+            self.speed.sample(now_s, self.fetched_bytes)
 
     def progress(self) -> DownloadProgress:
         with self.lock:
@@ -141,59 +150,48 @@ class BundleDownload:
         while True:
             with self.lock:
                 wanted = self.wanted
+                reason = self.reason if wanted is Wanted.PAUSE else None
                 if wanted is Wanted.RUN:
                     self.switch = Switch()
-                elif wanted is not Wanted.CANCEL:
-                    self._stand_still(DownloadState.PAUSED, self.error if wanted is Wanted.PAUSE else None)
-                    return
+            end: DownloadState | None = DownloadState.PAUSED
+            error: SlipstreamError | None = reason
             if wanted is Wanted.CANCEL:
-                self._clear_away()
-            end, error = (DownloadState.CANCELLED, None) if wanted is Wanted.CANCEL else self._attempt()
+                end = self._clear_away()
+            elif wanted is Wanted.RUN:
+                end, error = outcome_of(self._run, self.around.folder)
+            if end is not None:
+                self._keep(end, error)
             with self.lock:
                 if end is DownloadState.DONE or (self.wanted is wanted and end is not None):
                     self._stand_still(end, error)
                     return
 
     def _stand_still(self, state: DownloadState, error: SlipstreamError | None) -> None:
-        self.thread = None
-        self.wanted = Wanted.PAUSE
-        self._set(state, error)
+        self.thread, self.wanted, self.reason = None, Wanted.PAUSE, None
+        if state is DownloadState.CANCELLED:
+            self.meters = [FileMeter(file, 0, self._tell) for file in self.bundle.files]
+        self._change(state, error)
 
-    def _set(self, state: DownloadState, error: SlipstreamError | None = None) -> None:
-        """Change state, keep it for the next start, and tell it."""
+    def _change(self, state: DownloadState, error: SlipstreamError | None) -> None:
+        """Change state and tell it; `lock` is held."""
+        self.state, self.error = state, error
+        self.speed.clear()
+        self.around.on_state(self.progress())
+
+    def _set(self, state: DownloadState) -> None:
+        """Keep a state for the next start, change to it, and tell it."""
+        self._keep(state)
         with self.lock:
-            self.state, self.error = state, error
-            self.speed.clear()
-            with suppress(OSError):
-                if state.is_over:
-                    forget_job(self.around.folder, self.bundle.id)
-                else:
-                    self._write_job()
-            self.around.on_state(self.progress())
+            self._change(state, None)
 
-    def _write_job(self) -> None:
-        error = self.error or SlipstreamError("")
-        write_job(
-            self.around.folder, Job(self.bundle, self.state, error.sentence, error.remedy, error.detail)
-        )
-
-    def _attempt(self) -> tuple[DownloadState | None, SlipstreamError | None]:
-        """Run once; return how it ended, None if it was stopped."""
-        try:
-            self._run()
-        except Stopped:
-            return None, None
-        except DiskFull as error:
-            return DownloadState.PAUSED, error
-        except SlipstreamError as error:
-            return DownloadState.FAILED, error
-        except OSError as error:
-            if error.errno in NO_ROOM:
-                return DownloadState.PAUSED, disk_full(error)
-            return DownloadState.FAILED, _unwritable(self.around.folder, error)
-        except Exception as error:  # noqa: BLE001  a fault of ours must end as a sentence, not as a silent thread
-            return DownloadState.FAILED, _unexpected(error)
-        return DownloadState.DONE, None
+    def _keep(self, state: DownloadState, error: SlipstreamError | None = None) -> None:
+        """Write down where it stands, or forget it once it is over; on its own thread, which may wait for the disk."""
+        folder, told = self.around.folder, error or SlipstreamError("")
+        with suppress(OSError):
+            if state.is_over:
+                forget_job(folder, self.bundle.id)
+            else:
+                write_job(folder, Job(self.bundle, state, told.sentence, told.remedy, told.detail))
 
     def _run(self) -> None:
         check_bundle(self.bundle)
@@ -208,6 +206,8 @@ class BundleDownload:
                 meter.bytes(meter.file.size_bytes)
                 meter.state(DownloadState.DONE)
             else:
+                # What the last attempt counted may have been thrown away since.
+                meter.bytes(self._done_bytes(meter.file))
                 meter.state(DownloadState.WAITING)
                 todo.append(meter)
         self.around.check_room()
@@ -234,18 +234,18 @@ class BundleDownload:
             file if file.size_bytes and file.is_at_commit else self._transfer(file).locate()
             for file in resolved.files
         )
+        bundle = _with_files(resolved, files)
+        meters = self._measured(bundle)
+        self.switch.check()
         with self.lock:
-            self.switch.check()
-            self.bundle = _with_files(resolved, files)
-            self._measure_files()
-            self._write_job()
+            self.bundle, self.meters = bundle, meters
+        self._keep(self.state)
 
-    def _measure_files(self) -> None:
-        folder = self.around.folder
-        self.meters = [
-            FileMeter(file, min(done_bytes(folder, file), file.size_bytes or 0), self._tell)
-            for file in self.bundle.files
-        ]
+    def _measured(self, bundle: RemoteBundle) -> list[FileMeter]:
+        return [FileMeter(file, self._done_bytes(file), self._tell) for file in bundle.files]
+
+    def _done_bytes(self, file: RemoteFile) -> int:
+        return min(done_bytes(self.around.folder, file), file.size_bytes or 0)
 
     def _tell(self) -> None:
         with self.lock:
@@ -261,33 +261,15 @@ class BundleDownload:
         meter.file = self._transfer(meter.file, meter).run()
         meter.state(DownloadState.DONE)
 
-    def _clear_away(self) -> None:
+    def _clear_away(self) -> DownloadState:
         """Delete what there is of it and nobody else needs."""
         folder = self.around.folder
         with suppress(SlipstreamError, OSError):
             write_job(folder, Job(self.bundle, DownloadState.CANCELLED))
             delete_unused(folder, self.bundle.files, but_job=self.bundle.id)
-        for meter in self.meters:
-            meter.bytes(0)
-            meter.state(DownloadState.CANCELLED)
+        return DownloadState.CANCELLED
 
 
 def _with_files(bundle: RemoteBundle, files: tuple[RemoteFile, ...]) -> RemoteBundle:
     n_target = len(bundle.target)
     return msgspec.structs.replace(bundle, target=files[:n_target], drafter=files[n_target:])
-
-
-def _unwritable(folder: Path, error: OSError) -> SlipstreamError:
-    return DownloadBroken(
-        f"The folder for models cannot be written to: {error.strerror or 'the system refuses it'}.",
-        remedy=f"Check that {folder} exists and may be written to, then retry.",
-        detail=f"{type(error).__name__}: {error}",
-    )
-
-
-def _unexpected(error: Exception) -> SlipstreamError:
-    return DownloadBroken(
-        "The download ended for a reason that Slipstream did not foresee.",
-        remedy="Retry; what has arrived is kept. If it happens again, please report it with the details.",
-        detail=f"{type(error).__name__}: {error}",
-    )

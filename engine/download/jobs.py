@@ -8,18 +8,21 @@ from pathlib import Path
 
 import msgspec
 
-from engine.download.names import check_bundle, long_path
+from engine.atomic_file import FRESH_SUFFIX
+from engine.download.names import check_bundle
 from engine.download.partial import all_partials, partial_of
 from engine.download.progress import DownloadState
 from engine.download.store import (
-    FRESH_SUFFIX,
+    JOBS_FOLDER,
     MANIFESTS_FOLDER,
     WORK_FOLDER,
     file_path,
-    read_json,
-    write_atomically,
+    json_files,
+    needed_files,
 )
-from engine.errors import UnsafeName
+from engine.errors import UnreadableRecord, UnsafeName
+from engine.json_file import read_json, write_json
+from engine.long_path import long_path
 from engine.models.remote import RemoteBundle, RemoteFile
 
 HALF_WRITTEN_S = 60.0
@@ -37,11 +40,11 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def job_path(folder: Path, bundle_id: str) -> Path:
-    return long_path(folder / WORK_FOLDER / "jobs" / f"{bundle_id}.json")
+    return long_path(folder / JOBS_FOLDER / f"{bundle_id}.json")
 
 
 def write_job(folder: Path, job: Job) -> None:
-    write_atomically(job_path(folder, job.bundle.id), msgspec.json.encode(job))
+    write_json(job_path(folder, job.bundle.id), job)
 
 
 def forget_job(folder: Path, bundle_id: str) -> None:
@@ -50,7 +53,11 @@ def forget_job(folder: Path, bundle_id: str) -> None:
 
 def read_jobs(folder: Path) -> tuple[Job, ...]:
     """Return every job that can be read, in order of id."""
-    jobs = (read_json(path, Job) for path in _job_paths(folder))
+    try:
+        paths = json_files(folder / JOBS_FOLDER)
+    except OSError:
+        return ()
+    jobs = (read_json(path, Job, None) for path in paths)
     return tuple(job for job in jobs if job is not None and _is_safe(job))
 
 
@@ -68,10 +75,10 @@ def sweep(folder: Path) -> int:
     Nothing is deleted while a job cannot be read: its partials would count as nobody's.
     """
     _delete_halves(folder)
-    jobs = read_jobs(folder)
-    if len(jobs) < len(_job_paths(folder)):
+    try:
+        wanted = {partial_of(folder, file) for file in needed_files(folder)}
+    except UnreadableRecord:
         return 0
-    wanted = {partial_of(folder, file) for job in jobs for file in job.bundle.files}
     return sum(partial.discard_if_free() for partial in all_partials(folder) if partial not in wanted)
 
 
@@ -82,13 +89,6 @@ def _delete_halves(folder: Path) -> None:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > HALF_WRITTEN_S:
                     path.unlink()
-
-
-def _job_paths(folder: Path) -> list[Path]:
-    try:
-        return sorted((folder / WORK_FOLDER / "jobs").glob("[!.]*.json"))
-    except OSError:
-        return []
 
 
 def _is_safe(job: Job) -> bool:

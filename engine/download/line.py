@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 from huggingface_hub import constants, get_token
 
 from engine.download.abandon import run_or_abandon
 from engine.download.switch import Switch
-from engine.hub.failures import told_to_be_offline
+from engine.hub.connection import check_online_allowed, make_tls, open_client, resolve_url
 from engine.models.remote import RemoteFile
 from engine.version import slipstream_version
 
@@ -34,16 +34,15 @@ class Hub:
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
-        """Made once: reading the certificates takes longer than fetching a small file."""
-        return httpx2.create_ssl_context()
+        """Made once: reading the certificates takes longer than fetching a small file. Raise HubTrouble."""
+        return make_tls()
 
     @cached_property
     def user_agent(self) -> str:
         return f"slipstream/{slipstream_version()}"
 
     def address(self, file: RemoteFile) -> str:
-        revision = quote(file.revision, safe="")
-        return f"{self.endpoint.rstrip('/')}/{file.repo}/resolve/{revision}/{quote(file.path)}"
+        return resolve_url(file, self.endpoint)
 
     def headers_for(self, url: str) -> dict[str, str]:
         """Return the token only for the Hub itself: what it redirects to is another's computer."""
@@ -72,8 +71,7 @@ class Line:
         Raise Stopped, httpx2.TransportError, or Offline where HF_HUB_OFFLINE forbids it.
         """
         self.switch.check()
-        if constants.is_offline_mode():
-            raise told_to_be_offline()
+        check_online_allowed()
         timeout = httpx2.Timeout(self.stall_s, connect=self.connect_s)
         request = self.client.build_request(
             method,
@@ -105,8 +103,9 @@ class Line:
 
 @contextmanager
 def open_line(hub: Hub, switch: Switch, stall_s: float, connect_s: float) -> Iterator[Line]:
+    """Yield a line; raise Offline or HubTrouble where proxies or certificates are set that cannot be used."""
     # A client of its own: cutting its connections must not cut those of others, as in the Hub's shared session.
-    with httpx2.Client(verify=hub.tls) as client:
+    with open_client(tls=hub.tls) as client:
         yield Line(hub, switch, client, stall_s, connect_s)
 
 

@@ -88,13 +88,13 @@ def _checked(file: RemoteFile, found: dict[str, str], url: str) -> Located:
             detail=f"{file.repo}/{file.path}: {file.sha256} ({file.size_bytes}) → {etag} ({size_bytes})",
         )
     sha256 = file.sha256 or (etag if _SHA256.fullmatch(etag) else "")
-    commit = file.revision if file.is_at_commit else found.get("commit", file.revision)
+    commit = file.revision if file.is_at_commit else found.get("commit", "")
     told = msgspec.structs.replace(file, revision=commit, size_bytes=size_bytes, sha256=sha256)
     located = Located(told, etag, url)
-    if not (located.sha256 or located.git_blob) or not size_bytes:
+    if not (located.sha256 or located.git_blob) or not size_bytes or not told.is_at_commit:
         raise DownloadBroken(
             f"The server does not say what {file.name} must be, so it could not be checked.",
             remedy="Use the Hub itself instead of a mirror, or choose another file.",
-            detail=f"ETag {etag!r}, size {size!r} for {file.repo}/{file.path}",
+            detail=f"commit {commit!r}, ETag {etag!r}, size {size!r} for {file.repo}/{file.path}"[:300],
         )
     return located

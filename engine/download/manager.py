@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -19,6 +20,8 @@ from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.transfer import TransferSettings
 from engine.errors import BadOption, DiskFull
 from engine.models.remote import RemoteBundle
+
+_log = logging.getLogger(__name__)
 
 TICK_S = 0.25
 ROOM_CHECK_S = 2.0
@@ -39,10 +42,11 @@ class DownloadOptions:
 
 
 class Downloads:
-    """The downloads into one folder. No method waits for the network or the disk but `start` and `stop`.
+    """The downloads into one folder. No method but `start` and `stop` waits for the network or for what is written;
+    `download` asks the disk how much there is of each file.
 
     `on_progress` is called on one thread of its own: at each change of state, and at most four times a second for each
-    download while bytes come.
+    download while bytes come. What it raises is logged.
     """
 
     def __init__(self, folder: Path, hub: Hub | None = None, options: DownloadOptions | None = None) -> None:
@@ -66,7 +70,8 @@ class Downloads:
 
     def start(self, on_progress: Callable[[DownloadProgress], None]) -> None:
         """Begin; what an earlier run left is told as paused, or failed if it had failed."""
-        self._teller = threading.Thread(target=self._tell, args=(on_progress,), name="downloads", daemon=True)
+        listener = _unbreakable(on_progress)
+        self._teller = threading.Thread(target=self._tell, args=(listener,), name="downloads", daemon=True)
         self._teller.start()
         for job in read_jobs(self._folder):
             download = BundleDownload.from_job(job, self._around)
@@ -98,11 +103,11 @@ class Downloads:
     def download(self, bundle: RemoteBundle) -> None:
         """Begin `bundle`, or go on with it. Raise UnsafeName."""
         check_bundle(bundle)
+        new = BundleDownload(bundle, self._around)
         with self._lock:
-            download = self._downloads.get(bundle.id)
-            if download is None or _is_superseded(download, bundle):
-                download = BundleDownload(bundle, self._around)
-                self._downloads[bundle.id] = download
+            download = self._downloads.get(bundle.id, new)
+            if download is new or _is_superseded(download, bundle):
+                self._downloads[bundle.id] = download = new
             download.is_dismissed = False
         download.want(Wanted.RUN)
 
@@ -176,7 +181,7 @@ class Downloads:
         for download in self._all():
             if download.thread is None:
                 continue
-            download.speed.sample(time.monotonic(), download.fetched_bytes)
+            download.sample_speed(time.monotonic())
             progress, last = download.progress(), told.get(download.bundle.id)
             # A change of state is on its way through the queue, and is told in its turn.
             if last is not None and last.state is progress.state and last != progress:
@@ -192,6 +197,18 @@ class Downloads:
                 if download.to_come_bytes():
                     download.pause(error)
                     return
+
+
+def _unbreakable(on_progress: Callable[[DownloadProgress], None]) -> Callable[[DownloadProgress], None]:
+    """Return `on_progress` as one whose mistakes do not end the telling."""
+
+    def tell(progress: DownloadProgress) -> None:
+        try:
+            on_progress(progress)
+        except Exception:  # noqa: BLE001  told to the log; what comes next is to be heard all the same
+            _log.exception("A listener of the downloads failed")
+
+    return tell
 
 
 def _is_superseded(download: BundleDownload, bundle: RemoteBundle) -> bool:

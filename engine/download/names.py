@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -13,7 +11,6 @@ from engine.models.remote import RemoteBundle, RemoteFile
 MAX_PART_BYTES = 255
 MAX_ID_BYTES = 200
 """Leaves room for what is put around an id to make a file name of it."""
-LONG_PATH_CHARS = 255
 _REPO = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*/[A-Za-z0-9_][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/|?*\\]')
@@ -30,7 +27,7 @@ def check_file(file: RemoteFile) -> None:
         raise _unsafe(file.repo, "it is not a repository's name")
     if not _REVISION.fullmatch(file.revision) or ".." in file.revision:
         raise _unsafe(file.revision, "it is not a revision")
-    for part in (*file.repo.split("/"), *file.path.split("/")):
+    for part in (*file.repo.split("/"), *file.revision.split("/"), *file.path.split("/")):
         check_part(part)
 
 
@@ -71,20 +68,6 @@ def _same_on_disk(files: Iterable[RemoteFile]) -> str:
         if other.path != file.path:
             return file.path
     return ""
-
-
-def long_path(path: Path, platform: str = sys.platform) -> Path:
-    r"""Return `path` in the form that Windows takes beyond 255 characters, \\?\C:\…; elsewhere unchanged."""
-    return Path(long_form(str(path.absolute()))) if platform == "win32" else path
-
-
-def long_form(absolute: str) -> str:
-    r"""Put \\?\ before a long Windows path, or \\?\UNC\ before one on a server."""
-    if len(absolute) < LONG_PATH_CHARS or absolute.startswith("\\\\?\\"):
-        return absolute
-    if absolute.startswith("\\\\"):
-        return "\\\\?\\UNC\\" + absolute[2:]
-    return "\\\\?\\" + absolute
 
 
 def _unsafe(name: str, why: str) -> UnsafeName:

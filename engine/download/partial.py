@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,11 @@ import filelock
 import msgspec
 
 from engine.download.located import Located
-from engine.download.names import long_path
-from engine.download.store import WORK_FOLDER, read_json, write_atomically
+from engine.download.store import WORK_FOLDER
 from engine.download.switch import Switch
 from engine.errors import DiskFull
+from engine.json_file import read_json, write_json
+from engine.long_path import long_path
 from engine.models.remote import RemoteFile
 
 READ_BYTES = 1 << 20
@@ -53,10 +54,10 @@ class Partial:
             return 0
 
     def record(self) -> PartialRecord | None:
-        return read_json(self.record_path, PartialRecord)
+        return read_json(self.record_path, PartialRecord, None)
 
     def write_record(self, record: PartialRecord) -> None:
-        write_atomically(self.record_path, msgspec.json.encode(record))
+        write_json(self.record_path, record)
 
     def keep_only(self, located: Located) -> PartialRecord:
         """Keep what belongs to `located`, discard what belongs to another version; return the record."""
@@ -78,18 +79,17 @@ class Partial:
         return freed_bytes
 
     def discard_if_free(self) -> int:
-        """Delete everything unless another process fetches it now; return how many bytes that freed."""
-        if not self.lock_path.parent.is_dir():
+        """Delete bytes and record unless another process fetches them now; return how many bytes that freed.
+
+        The empty lock file stays: who has opened it and who made it anew would both hold a lock.
+        """
+        if not (self.path.exists() or self.record_path.exists()):
             return 0
         try:
             with filelock.FileLock(self.lock_path).acquire(timeout=0):
-                freed_bytes = self.discard()
+                return self.discard()
         except filelock.Timeout:
             return 0
-        # Windows does not delete a file that another process has just opened to wait for it.
-        with suppress(OSError):
-            self.lock_path.unlink(missing_ok=True)
-        return freed_bytes
 
 
 def partial_of(folder: Path, file: RemoteFile) -> Partial:
@@ -99,9 +99,9 @@ def partial_of(folder: Path, file: RemoteFile) -> Partial:
 
 
 def all_partials(folder: Path) -> tuple[Partial, ...]:
-    """Return everything that lies where partials gather."""
+    """Return every partial of which bytes or a record lie there."""
     parts = folder / WORK_FOLDER / "parts"
-    stems = {path.stem for path in parts.glob("[!.]*")} if parts.is_dir() else set[str]()
+    stems = {path.stem for path in parts.glob("[!.]*") if path.suffix in (".part", ".json")}
     return tuple(_partial(folder, stem) for stem in sorted(stems))
 
 

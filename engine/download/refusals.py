@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -9,20 +10,12 @@ from pathlib import PurePosixPath
 
 import httpx2
 
-from engine.errors import HubTrouble, SlipstreamError
-from engine.hub.failures import failure_of_answer, not_the_hub, retry_after_s
+from engine.errors import HubTrouble
+from engine.hub.failures import Busy, failure_of_answer, not_the_hub, retry_after_s
 from engine.models.remote import RemoteFile
 
 MAX_RETRY_AFTER_S = 3600.0
-
-
-class Busy(Exception):
-    """Trying again later may help. `wait_s` is None where nobody says when; `failure` is for when patience ends."""
-
-    def __init__(self, failure: SlipstreamError, wait_s: float | None = None) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
-        self.wait_s = wait_s
+_SECONDS = re.compile(r"\d+(\.\d+)?")
 
 
 def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, from_hub: bool) -> None:
@@ -51,13 +44,12 @@ def check_answer(response: httpx2.Response, file: RemoteFile, endpoint: str, *, 
 def _wait_s(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that Retry-After (a number or a date) or RateLimit tell, bounded by an hour."""
     told = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(told):
+        return min(float(told), MAX_RETRY_AFTER_S)
     try:
-        wait_s = float(told)
-    except ValueError:
-        try:
-            wait_s = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
-        except (TypeError, ValueError):
-            wait_s = retry_after_s(headers)
-            if not wait_s:
-                return None
+        wait_s = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        wait_s = retry_after_s(headers)
+        if not wait_s:
+            return None
     return min(max(wait_s, 0.0), MAX_RETRY_AFTER_S)

@@ -10,16 +10,16 @@ from typing import TypeVar
 import httpx2
 import msgspec
 
+from engine.atomic_file import replace_patiently
 from engine.download.filling import FileReport, Filling, OtherVersion
 from engine.download.line import Hub, Line, open_line
 from engine.download.located import Located, locate
 from engine.download.partial import Digest, Partial, digest_for, feed_file, held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.refusals import Busy
-from engine.download.store import file_path, replace_patiently
+from engine.download.store import file_path
 from engine.download.switch import Switch
 from engine.errors import ChangedOnHub, DamagedDownload, SlipstreamError
-from engine.hub.failures import failure_of_exception
+from engine.hub.failures import Busy, failure_of_exception
 from engine.models.remote import RemoteFile
 
 T = TypeVar("T")
@@ -69,8 +69,7 @@ class Transfer:
                 digest = self._adopt(target, located)
                 if digest is None:
                     digest = self._fetch(line, partial, located)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    replace_patiently(partial.path, target)
+                    _name(partial.path, target)
                 partial.discard()
         self.report.bytes(located.file.size_bytes)
         return msgspec.structs.replace(located.file, sha256=digest.sha256)
@@ -95,7 +94,8 @@ class Transfer:
         """Fill the partial until it is whole and right; a damaged one is thrown away once."""
         for is_last in (False, True):
             digest = self._fill(line, partial, located)
-            if digest.is_of(located):
+            # More on the disk than went through the digest: another process has written there too.
+            if digest.is_of(located) and partial.size_bytes == located.file.size_bytes:
                 return digest
             partial.discard()
             self.report.bytes(0)
@@ -160,6 +160,18 @@ class Transfer:
             n_failures = server_failures + network_failures
             backoff_s = min(limits.first_backoff_s * 2 ** min(n_failures - 1, 16), limits.max_backoff_s)
             self.switch.sleep(backoff_s if wait_s is None else max(wait_s, limits.first_backoff_s))
+
+
+def _name(path: Path, target: Path) -> None:
+    """Give the file its final name; removing another bundle may delete the new folder while it is empty."""
+    for is_last in (False, True):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            replace_patiently(path, target)
+            return
+        except FileNotFoundError:
+            if is_last:
+                raise
 
 
 def _waiting_sentence(cause: Exception, wait_s: float | None) -> str:

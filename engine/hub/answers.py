@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from engine.hub.file_names import NamedAs, named_as
@@ -56,7 +54,7 @@ class Model(msgspec.Struct, frozen=True, rename={"last_modified": "lastModified"
     tags: list[str] | None = None
     gguf: Gguf | None = None
     siblings: list[Sibling] | None = None
-    card: Any = None
+    card: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class WhoAmI(msgspec.Struct, frozen=True):
@@ -118,10 +116,13 @@ def _file(repo: str, path: str, revision: str, size: int | None, lfs: Lfs | None
 
 
 def _card_text(model: Model, key: str) -> str:
-    value = model.card.get(key) if isinstance(model.card, dict) else None
-    if isinstance(value, list):
-        value = next(iter(value), None)
-    return value if isinstance(value, str) else ""
+    """Return the text at `key` of the card, the first where there are several; "" for anything else."""
+    try:
+        told = msgspec.json.decode(model.card, type=dict[str, msgspec.Raw])
+        value = msgspec.json.decode(told[key], type=str | list[str])
+    except (KeyError, msgspec.DecodeError, RecursionError):
+        return ""
+    return value if isinstance(value, str) else next(iter(value), "")
 
 
 def _count(number: int | None) -> int:

@@ -15,6 +15,7 @@ from engine.hub.connection import (
     DEFAULT_TIMEOUTS,
     Connection,
     IsCancelled,
+    OnContact,
     Params,
     RawAnswer,
     Timeouts,
@@ -22,6 +23,7 @@ from engine.hub.connection import (
     decode,
     decode_list,
     never_cancelled,
+    nobody_hears,
 )
 from engine.hub.failures import token_refused
 from engine.hub.grouping import group_files
@@ -37,17 +39,8 @@ MAX_README_CHARS: Final = 200_000
 _MAX_TREE_PAGES: Final = 20
 _REPO: Final = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}", re.ASCII)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_EXPAND: Final = (
-    "downloads",
-    "likes",
-    "lastModified",
-    "tags",
-    "gguf",
-    "gated",
-    "siblings",
-    "cardData",
-    "sha",
-)
+# Not "cardData": what authors write is of any depth, and one that cannot be decoded would cost the whole page.
+_EXPAND: Final = ("downloads", "likes", "lastModified", "tags", "gguf", "gated", "siblings", "sha")
 _SORTS: Final = {
     "trending_score": "trendingScore",
     "created_at": "createdAt",
@@ -59,6 +52,7 @@ class HubClient:
     """The Hub, or the mirror at `endpoint`. Its methods block, raise SlipstreamError, and may run on several threads.
 
     `token` is asked before every request. `is_cancelled` is asked between two requests; Cancelled is raised then.
+    `on_contact` hears of each answer of the Hub, and of each failure to reach it.
     """
 
     def __init__(
@@ -66,12 +60,21 @@ class HubClient:
         endpoint: str = "",
         token: Callable[[], str] = read_token,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        on_contact: OnContact = nobody_hears,
     ) -> None:
-        self._connection = Connection(endpoint, token, timeouts)
+        self._connection = Connection(endpoint, token, timeouts, on_contact)
 
     @property
     def endpoint(self) -> str:
         return self._connection.endpoint
+
+    @property
+    def on_contact(self) -> OnContact:
+        return self._connection.on_contact
+
+    def http(self) -> httpx2.Client:
+        """Return the client that all requests share, for files; raises Offline or HubTrouble for wrong settings."""
+        return self._connection.http()
 
     def close(self) -> None:
         self._connection.close()
@@ -96,8 +99,12 @@ class HubClient:
         return HubPage(tuple(models), _next_cursor(answer))
 
     def open_repo(self, repo: str, is_cancelled: IsCancelled = never_cancelled) -> HubRepo:
-        """Return the page of `repo` ("owner/name"): two requests, a third where a mirror leaves out sizes."""
+        """Return the page of `repo` ("owner/name"): two requests, a third where a mirror leaves out sizes.
+
+        Its files are called as the Hub spells the repository: it takes any case, and names before a renaming too.
+        """
         model = self._model(repo, {"blobs": "true"})
+        repo = model.id if _REPO.fullmatch(model.id) else repo
         revision = model.sha or "main"
         found = [answers.sibling_file(repo, revision, sibling) for sibling in model.siblings or ()]
         if any(file.name.endswith(".gguf") and not file.size_bytes for file in found):

@@ -7,9 +7,11 @@ HfApi of huggingface_hub 2.4 is not used for them: of the calls needed here only
 from __future__ import annotations
 
 import os
+import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -17,7 +19,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from engine.errors import Cancelled
+from engine.errors import Cancelled, Offline
 from engine.hub.failures import (
     failure_of_answer,
     failure_of_exception,
@@ -26,6 +28,7 @@ from engine.hub.failures import (
     told_to_be_offline,
 )
 from engine.hub.token import read_token
+from engine.models.remote import RemoteFile
 from engine.version import slipstream_version
 
 DEFAULT_ENDPOINT: Final = "https://huggingface.co"
@@ -33,6 +36,9 @@ MAX_ANSWER_BYTES: Final = 32 << 20
 
 Params = Mapping[str, str | Sequence[str]]
 IsCancelled = Callable[[], bool]
+OnContact = Callable[[bool], None]
+"""Hears True for each answer of the Hub, a refusal too, and False where it cannot be reached; on the asking thread."""
+
 _T = TypeVar("_T")
 
 
@@ -66,16 +72,52 @@ def never_cancelled() -> bool:
     return False
 
 
-def open_client(timeouts: Timeouts = DEFAULT_TIMEOUTS) -> httpx2.Client:
+def nobody_hears(is_reached: bool) -> None:
+    """Be an OnContact for those who do not want to know."""
+
+
+def check_online_allowed() -> None:
+    """Raise Offline where HF_HUB_OFFLINE forbids the network."""
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+        raise told_to_be_offline()
+
+
+@contextmanager
+def told_if_offline(on_contact: OnContact) -> Iterator[None]:
+    """Tell `on_contact` if the block fails because the Hub cannot be reached."""
+    try:
+        yield
+    except Offline:
+        on_contact(False)
+        raise
+
+
+def resolve_url(file: RemoteFile, endpoint: str) -> str:
+    """Return where the Hub, or the mirror at `endpoint`, hands out `file`."""
+    where = f"{quote(file.repo)}/resolve/{quote(file.revision, safe='')}/{quote(file.path)}"
+    return f"{endpoint.rstrip('/')}/{where}"
+
+
+def make_tls() -> ssl.SSLContext:
+    """Return a context with the certificates to trust; raises HubTrouble where they cannot be read."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise failure_of_settings(error) from error
+
+
+def open_client(timeouts: Timeouts = DEFAULT_TIMEOUTS, tls: ssl.SSLContext | None = None) -> httpx2.Client:
     """Return a client that follows redirects; httpx2 drops the token where they lead to another host.
 
-    Raises Offline for proxy settings and HubTrouble for certificates that cannot be used: httpx2 meets both here.
+    `tls` saves reading the certificates again. Raises Offline for proxy settings and HubTrouble for certificates that
+    cannot be used: httpx2 meets both here.
     """
     try:
         return httpx2.Client(
             timeout=httpx2.Timeout(timeouts.read_s, connect=timeouts.connect_s),
             follow_redirects=True,
             headers={"User-Agent": _user_agent()},
+            verify=tls or True,
         )
     except (ImportError, ValueError, OSError) as error:
         raise failure_of_settings(error) from error
@@ -89,8 +131,10 @@ class Connection:
         endpoint: str = "",
         token: Callable[[], str] = read_token,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        on_contact: OnContact = nobody_hears,
     ) -> None:
         self.endpoint = endpoint.rstrip("/") or hub_endpoint()
+        self.on_contact = on_contact
         self._token = token
         self._timeouts = timeouts
         self._client: httpx2.Client | None = None
@@ -119,10 +163,24 @@ class Connection:
         """Send a form to `path`, as `get` otherwise."""
         return self._ask("POST", path, repo, data=dict(form))
 
+    def http(self) -> httpx2.Client:
+        """Return the client that all requests share; raises as `open_client`."""
+        with self._lock:
+            if self._client is None:
+                self._client = open_client(self._timeouts)
+            return self._client
+
     def _ask(self, method: str, path: str, repo: str, **arguments: Any) -> RawAnswer:
-        if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-            raise told_to_be_offline()
-        client, url = self._http(), self.endpoint + path
+        with told_if_offline(self.on_contact):
+            check_online_allowed()
+            answer = self._send(method, self.endpoint + path, repo, **arguments)
+        # A README may well begin like a web page.
+        is_document = "Accept" in arguments.get("headers", {})
+        self.on_contact(is_document or not _is_page(answer))
+        return answer
+
+    def _send(self, method: str, url: str, repo: str, **arguments: Any) -> RawAnswer:
+        client = self.http()
         try:
             request = client.build_request(method, url, **arguments)
             token = self._token()
@@ -138,14 +196,11 @@ class Connection:
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.status_code >= 400:
             page_url = self.page_url(repo) if repo else ""
-            raise failure_of_answer(response.status_code, headers, url, repo=repo, page_url=page_url)
+            failure = failure_of_answer(response.status_code, headers, url, repo=repo, page_url=page_url)
+            if not isinstance(failure, Offline):
+                self.on_contact(True)
+            raise failure
         return RawAnswer(body, headers, str(response.url))
-
-    def _http(self) -> httpx2.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = open_client(self._timeouts)
-            return self._client
 
     def _read(self, response: httpx2.Response) -> bytes:
         """Return the body, bounded in bytes and time."""
@@ -164,10 +219,9 @@ def decode(answer: RawAnswer, kind: type[_T]) -> _T:
     """Return the JSON of `answer` as `kind`; raises Offline for a web page, HubTrouble for nonsense."""
     try:
         return msgspec.json.decode(answer.body, type=kind, strict=False)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        content_type = answer.headers.get("content-type", "")
-        if "html" in content_type or answer.body.lstrip()[:1] == b"<":
-            raise not_the_hub(answer.url, content_type) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if _is_page(answer):
+            raise not_the_hub(answer.url, answer.headers.get("content-type", "")) from error
         raise failure_of_exception(error, answer.url) from error
 
 
@@ -181,15 +235,20 @@ def decode_list(answer: RawAnswer, kind: type[_T]) -> list[_T]:
     """Return the items of a list; one that makes no sense is left out, unless none does. Raises as `decode`."""
     raw_items = decode(answer, list[msgspec.Raw])
     items: list[_T] = []
-    failure: msgspec.DecodeError | None = None
+    failure: Exception | None = None
     for raw in raw_items:
         try:
             items.append(msgspec.json.decode(raw, type=kind, strict=False))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             failure = error
     if failure is not None and not items:
         raise failure_of_exception(failure, answer.url)
     return items
+
+
+def _is_page(answer: RawAnswer) -> bool:
+    """Whether a web page came, as from networks that want a sign-in first."""
+    return "html" in answer.headers.get("content-type", "") or answer.body.lstrip()[:1] == b"<"
 
 
 def _user_agent() -> str:

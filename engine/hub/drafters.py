@@ -12,13 +12,13 @@ import msgspec
 from engine.errors import Cancelled, Offline, RateLimited, SlipstreamError
 from engine.hub.client import HubClient
 from engine.hub.connection import IsCancelled, check, never_cancelled
-from engine.hub.file_names import drafter_repo
 from engine.hub.grouping import HEAD_INSIDE, NGRAM_OPTION, kind_order
 from engine.hub.listing import DrafterOption, HubQuery, HubRepo, Quantisation
 from engine.hub.remote_header import fetch_header
 from engine.hub.token import read_token
 from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry
+from engine.models.drafter_names import drafter_repo
 from engine.models.facts import ModelFacts, read_facts
 from engine.models.quantisation import bits_of, parse_quantisation
 from engine.models.remote import RemoteFile
@@ -45,6 +45,8 @@ def facts_reader(folder: Path, client: HubClient, is_cancelled: IsCancelled = ne
             token=read_token(),
             endpoint=client.endpoint,
             is_cancelled=is_cancelled,
+            on_contact=client.on_contact,
+            open_http=client.http,
             parts=files,
         )
         return read_facts(path)

@@ -26,6 +26,15 @@ _MAX_DETAIL = 300
 _RATE_LIMIT_RESET = re.compile(r"\bt=(\d{1,7})\b")
 
 
+class Busy(Exception):
+    """Trying again later may help. `wait_s` is None where nobody says when; `failure` is for when patience ends."""
+
+    def __init__(self, failure: SlipstreamError, wait_s: float | None = None) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
+        self.wait_s = wait_s
+
+
 def failure_of_answer(
     status: int, headers: Mapping[str, str], url: str, *, repo: str = "", page_url: str = ""
 ) -> SlipstreamError:

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from engine.models.bundle import DrafterKind
+from engine.models.drafter_names import drafter_named
 
 
 class NamedAs(Enum):
@@ -23,19 +24,6 @@ class NamedAs(Enum):
     OTHER = auto()
 
 
-_KINDS: Final = {
-    "mtp": DrafterKind.MTP,
-    "assistant": DrafterKind.MTP,
-    "eagle3": DrafterKind.EAGLE3,
-    "speculator": DrafterKind.EAGLE3,
-    "dflash": DrafterKind.DFLASH,
-    "dflash2": DrafterKind.DFLASH,
-    "dspark": DrafterKind.DSPARK,
-}
-_PREFIX: Final = re.compile(r"^(mtp|eagle-?3|dflash2?|dspark)[-_.]", re.IGNORECASE)
-# Not "mtp": “Qwen3.6-35B-A3B-MTP-Q8_0.gguf” is a target with a head inside.
-_INFIX: Final = re.compile(r"[-_.](dflash2?|dspark|eagle-?3|assistant)(?=[-_.]|$)", re.IGNORECASE)
-_REPO: Final = re.compile(r"(?:^|[-_.])(dflash2?|dspark|eagle-?3|speculator)(?=[-_.]|$)", re.IGNORECASE)
 _IMATRIX: Final = re.compile(r"^imatrix|[-_.]imatrix|\.gguf_file$", re.IGNORECASE)
 _MTP_INSIDE: Final = re.compile(r"(?:^|[-_.])mtp(?=[-_.]|$)", re.IGNORECASE)
 
@@ -52,28 +40,6 @@ def named_as(path: str, repo: str = "") -> NamedAs:
     return NamedAs.DRAFTER if drafter_named(path, repo) is not DrafterKind.NONE else NamedAs.TARGET
 
 
-def drafter_named(path: str, repo: str = "") -> DrafterKind:
-    """Return the kind of drafter that the file at `path` of `repo` seems to be, NONE for no drafter."""
-    parsed = PurePosixPath(path)
-    if not parsed.name.lower().endswith(".gguf") or "mmproj" in parsed.name.lower():
-        return DrafterKind.NONE
-    found = _PREFIX.search(parsed.name) or _INFIX.search(parsed.stem)
-    if found is not None:
-        return _kind(found[1])
-    if any(folder.lower() == "mtp" for folder in parsed.parent.parts):
-        return DrafterKind.MTP
-    return drafter_repo(repo)
-
-
-def drafter_repo(repo: str) -> DrafterKind:
-    """Return the kind of drafters that a repository of this name holds, NONE if it does not say.
-
-    An “-MTP-GGUF” does not say: some hold sidecars, most hold targets with a head inside.
-    """
-    found = _REPO.search(repo.partition("/")[2])
-    return DrafterKind.NONE if found is None else _kind(found[1])
-
-
 def may_hold_mtp(path: str, repo: str) -> bool:
     """Whether a target's name, or its repository's, suggests an MTP head inside."""
     return _MTP_INSIDE.search(f"{repo.partition('/')[2]}-{PurePosixPath(path).stem}") is not None
@@ -83,7 +49,3 @@ def is_safe_path(path: str) -> bool:
     """Whether `path` stays in its folder on every system."""
     parts = path.split("/")
     return all(part and part not in (".", "..") and "\\" not in part and "\0" not in part for part in parts)
-
-
-def _kind(word: str) -> DrafterKind:
-    return _KINDS[word.lower().replace("-", "")]

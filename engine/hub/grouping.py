@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from engine.hub.file_names import NamedAs, drafter_named, is_safe_path, may_hold_mtp, named_as
+from engine.hub.file_names import NamedAs, is_safe_path, may_hold_mtp, named_as
 from engine.hub.listing import DrafterOption, Quantisation
 from engine.models.bundle import DrafterKind
+from engine.models.drafter_names import drafter_named
 from engine.models.parts import part_of
 from engine.models.quantisation import parse_quantisation
 from engine.models.remote import RemoteFile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -13,8 +12,16 @@ from urllib.parse import quote
 import httpx2
 
 from engine.errors import Cancelled, HubTrouble, NotAModelFile, SlipstreamError
-from engine.hub.connection import IsCancelled, hub_endpoint, never_cancelled
-from engine.hub.failures import failure_of_answer, failure_of_exception, not_the_hub, told_to_be_offline
+from engine.hub.connection import (
+    IsCancelled,
+    OnContact,
+    check_online_allowed,
+    hub_endpoint,
+    never_cancelled,
+    nobody_hears,
+    resolve_url,
+)
+from engine.hub.failures import Busy, failure_of_answer, failure_of_exception, not_the_hub
 from engine.models.remote import RemoteFile
 
 FIRST_READ_BYTES: Final = 1 << 20
@@ -39,20 +46,12 @@ class Identity:
     commit: str
 
 
-class _Busy(Exception):
-    """The server has trouble that may pass."""
-
-    def __init__(self, failure: SlipstreamError) -> None:
-        super().__init__(failure.sentence)
-        self.failure = failure
-
-
 class RangeSource:
     """A ByteSource over a remote file's beginning: 1 MiB, then twice as much each time, at most 64 MiB.
 
     Every range is asked of the Hub itself, which redirects to its storage; the token does not go along to another
-    host. Raises, on opening and on reading: Offline, HubTrouble, RateLimited, TokenRefused, GatedRepository,
-    RepositoryNotFound, NotAModelFile, Cancelled.
+    host. `on_contact` hears True for each answer that is the Hub's. Raises, on opening and on reading: Offline,
+    HubTrouble, RateLimited, TokenRefused, GatedRepository, RepositoryNotFound, NotAModelFile, Cancelled.
     """
 
     def __init__(
@@ -63,12 +62,14 @@ class RangeSource:
         token: str = "",
         endpoint: str = "",
         is_cancelled: IsCancelled = never_cancelled,
+        on_contact: OnContact = nobody_hears,
     ) -> None:
         self._remote = remote
         self._client = client
         self._endpoint = endpoint.rstrip("/") or hub_endpoint()
         self._token = token
         self._is_cancelled = is_cancelled
+        self._on_contact = on_contact
         self._buffer = bytearray()
         self.identity = self._extend(FIRST_READ_BYTES)
         self._check_pin()
@@ -94,14 +95,13 @@ class RangeSource:
         """Fetch the next `n_bytes`, again if the connection breaks or the server is busy."""
         url = resolve_url(self._remote, self._endpoint)
         for pause_s in (*_PAUSES_S, None):
-            if _told_offline():
-                raise told_to_be_offline()
+            check_online_allowed()
             self._check_cancelled()
             try:
                 return self._fetch(url, n_bytes)
             except httpx2.HTTPError as error:
                 failure, may_pass = failure_of_exception(error, url), isinstance(error, httpx2.TransportError)
-            except _Busy as busy:
+            except Busy as busy:
                 failure, may_pass = busy.failure, True
             except (httpx2.InvalidURL, UnicodeError) as error:
                 raise failure_of_exception(error, self._endpoint) from error
@@ -119,6 +119,8 @@ class RangeSource:
         with self._client.stream(
             "GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=True
         ) as response:
+            if "html" not in response.headers.get("Content-Type", ""):
+                self._on_contact(True)
             expected, identity = self._check(response, start)
             body = self._read_body(response, min(expected, n_bytes))
         self._buffer += body
@@ -165,7 +167,7 @@ class RangeSource:
             page_url = f"{self._endpoint}/{quote(repo)}"
             failure = failure_of_answer(status, headers, str(response.url), repo=repo, page_url=page_url)
             if status >= 500:
-                raise _Busy(failure)
+                raise Busy(failure)
             return failure
         content_type = headers.get("content-type", "")
         if "html" in content_type:
@@ -190,14 +192,6 @@ class RangeSource:
             remedy="Look for a newer version of this bundle, or choose the file anew from its repository.",
             detail=f"{remote.size_bytes} {remote.sha256} → {found}",
         )
-
-
-def _told_offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-
-
-def resolve_url(remote: RemoteFile, endpoint: str) -> str:
-    return f"{endpoint}/{quote(remote.repo)}/resolve/{quote(remote.revision, safe='')}/{quote(remote.path)}"
 
 
 def _identity(response: httpx2.Response, total: int) -> Identity:

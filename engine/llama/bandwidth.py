@@ -147,7 +147,7 @@ def _open_on(
         raise Cancelled("Measuring was stopped.")
     if not pointer:
         raise load_error(path.name, record)
-    return Model(library, file, pointer, 0)
+    return Model(library, file, pointer, record)
 
 
 def _only(device: Device) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,23 +12,23 @@ from typing import Any, Final, Self
 
 from llama_cpp import llama_cpp as api
 
+from engine.errors import MemoryNotTold
 from engine.llama.breakdown import (
     HOST,
     BufferUse,
     MemoryUse,
     add_up,
-    breakdown_from_log,
     by_device,
     read_breakdown,
 )
 from engine.llama.context_settings import ContextSettings, context_params
+from engine.llama.layer_split import LayerSplit, tensor_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
-from engine.llama.log import LogRecord
+from engine.llama.unused_tensors import unused_bytes
 from engine.models.gguf_header import GgufHeader, read_header
 from engine.models.parts import join_parts, read_parts
 
-_UNUSED: Final = re.compile(r"unused tensor \S+ \(size = (\d+) bytes\)")
 _EMBEDDING: Final = "token_embd.weight"
 _TENSOR_ALIGNMENT: Final = 128
 _STATE_PROBES: Final = (256, 512)
@@ -61,12 +60,13 @@ class ModelForecast:
         n_gpu_layers: int,
         *,
         with_mtp: bool = False,
+        split: LayerSplit = (),
     ) -> Self:
         """Open the model at `path`, a whole file or a header-only sparse one of the right length, with all its
         parts.
 
-        `with_mtp`: with the MTP head inside it. Raises what reading its header raises, UnknownArchitecture or
-        LoadFailed.
+        `with_mtp`: with the MTP head inside it. `split`: how several GPUs share the layers. Raises what reading its
+        header raises, UnknownArchitecture or LoadFailed.
         """
         first = read_header(path)
         header = join_parts(read_parts(path, first))
@@ -74,13 +74,15 @@ class ModelForecast:
         params.n_gpu_layers = n_gpu_layers
         params.load_mtp = with_mtp
         params.no_alloc = True
+        params.tensor_split = shares = tensor_split(split)
         # Any other mode runs into GGML_ASSERT(!ml.no_alloc) (src/llama-model.cpp).
         params.load_mode = api.LLAMA_LOAD_MODE_NONE
         with library.log.recording() as record:
             pointer = api.llama_model_load_from_file(os.fsencode(path), params)
+        del shares
         if not pointer:
             raise load_error(path.name, record)
-        return cls(library, pointer, header, header.tensor_bytes - _unused_bytes(record))
+        return cls(library, pointer, header, header.tensor_bytes - unused_bytes(record))
 
     # ---------------------------------------------------------------------------------------------- contexts
 
@@ -90,7 +92,7 @@ class ModelForecast:
     ) -> Iterator[ForecastContext]:
         """Make a context that takes next to no memory; `other` is the target's, for drafters that look into it.
 
-        Raises LoadFailed or KvTypeUnfit.
+        Raises LoadFailed, KvTypeUnfit, or MemoryNotTold where this build of llama.cpp has no account of memory.
         """
         params = context_params(settings, n_ctx)
         if is_mtp:
@@ -102,7 +104,9 @@ class ModelForecast:
         if not pointer:
             raise context_error(n_ctx, record)
         try:
-            buffers = read_breakdown(pointer) or breakdown_from_log(record, self._used_bytes)
+            buffers = read_breakdown(pointer)
+            if buffers is None:
+                raise MemoryNotTold("This build of llama.cpp does not say what a model takes.")
             yield ForecastContext(pointer, buffers)
         finally:
             api.llama_free(pointer)
@@ -180,9 +184,3 @@ class ForecastContext:
     def memory(self) -> dict[str, MemoryUse]:
         """Return caches and compute buffers by device."""
         return add_up([{name: use.without_weights()} for name, use in by_device(self.buffers).items()])
-
-
-def _unused_bytes(record: LogRecord) -> int:
-    """Return the bytes of tensors that llama.cpp said it leaves out, as an MTP head that is not asked for."""
-    found = (_UNUSED.search(line.text) for line in record.lines)
-    return sum(int(match[1]) for match in found if match is not None)

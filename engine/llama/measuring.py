@@ -14,13 +14,16 @@ from engine.llama.breakdown import HOST
 from engine.llama.context_settings import ContextSettings
 from engine.llama.drafter_contexts import drafter_settings, n_tapped_layers, target_settings
 from engine.llama.forecast import ForecastContext, ModelForecast
+from engine.llama.layer_split import LayerSplit
 from engine.llama.library import LlamaLibrary
 from engine.models.bundle import DrafterChoice, DrafterKind
 
 MAX_MEASURED_CTX: Final = 1 << 20
 """llama.cpp keeps about 60 bytes for each cell even of a cache that it does not allocate."""
 N_SNAPSHOTS: Final = 2
-"""Running states that engine.llama.snapshots sets aside in main memory."""
+"""Running states that engine.llama.snapshots sets aside in main memory: two of the target, one of a draft model, which
+is never asked for the rows of a draft.
+"""
 _FLOAT_BYTES: Final = 4
 _MAX_OPEN: Final = 4
 # How many threads compute changes no buffer.
@@ -35,17 +38,20 @@ class OpenForecasts:
         self._library = library
         self._models: OrderedDict[tuple[object, ...], ModelForecast] = OrderedDict()
 
-    def model(self, path: Path, n_gpu_layers: int, *, with_mtp: bool = False) -> ModelForecast:
+    def model(
+        self, path: Path, n_gpu_layers: int, *, with_mtp: bool = False, split: LayerSplit = ()
+    ) -> ModelForecast:
         """Return the model at `path`, opened in this way; raises what ModelForecast.open raises."""
         try:
             status = path.stat()
             stamp = (status.st_size, status.st_mtime_ns)
         except OSError:
             stamp = (0, 0)
-        key = (str(path), stamp, n_gpu_layers, with_mtp)
+        split = split if n_gpu_layers else ()
+        key = (str(path), stamp, n_gpu_layers, with_mtp, split)
         model = self._models.pop(key, None)
         if model is None:
-            model = ModelForecast.open(self._library, path, n_gpu_layers, with_mtp=with_mtp)
+            model = ModelForecast.open(self._library, path, n_gpu_layers, with_mtp=with_mtp, split=split)
         self._models[key] = model
         while len(self._models) > _MAX_OPEN:
             self._models.popitem(last=False)[1].close()
@@ -80,12 +86,14 @@ class BundleForecast:
         drafter: DrafterChoice,
         draft_length: int,
         n_gpu_layers: int,
+        split: LayerSplit = (),
     ) -> None:
-        """Open the target with `n_gpu_layers`, the way that is asked for first."""
+        """Open the target with `n_gpu_layers`, the way that is asked for first, and with `split` in every way."""
         self._models = models
         self._path = target
         self._choice = drafter
         self._draft_length = draft_length
+        self._split = split
         opened = self._open(drafter.kind, n_gpu_layers).target
         self.n_ctx_train = opened.n_ctx_train
         self.n_layers = opened.n_layers
@@ -105,7 +113,7 @@ class BundleForecast:
         }
 
     def state_bytes(self, way: Way) -> dict[str, int]:
-        """Return by device what llama.cpp itself keeps of running states: the STATE segment without snapshots."""
+        """Return by device what llama.cpp itself keeps of running states: the STATE segment."""
         kind = self._choice.kind if way.with_drafter else DrafterKind.NONE
         plain = ContextSettings(way.n_ctx, _N_THREADS, kv_type=way.kv_type)
         settings = target_settings(plain, kind, self._draft_length)
@@ -146,7 +154,7 @@ class BundleForecast:
             _add(taken, device, Segment.STATE, state.get(device, 0))
             _add(taken, device, Segment.COMPUTE, use.compute_bytes)
         one_state_bytes = sum(state.values()) // (1 + settings.n_rs_seq)
-        _add(taken, HOST, Segment.STATE, N_SNAPSHOTS * one_state_bytes)
+        _add(taken, HOST, Segment.SNAPSHOTS, N_SNAPSHOTS * one_state_bytes)
         header = opened.drafter.header if opened.drafter is not None else None
         tapped_bytes = settings.n_batch * model.n_embd * n_tapped_layers(kind, header) * _FLOAT_BYTES
         rows_bytes = settings.max_rows * model.n_vocab * _FLOAT_BYTES
@@ -169,6 +177,8 @@ class BundleForecast:
         for device, use in context.memory.items():
             _add(taken, device, Segment.DRAFTER_KV, use.kv_bytes)
             _add(taken, device, Segment.DRAFTER_COMPUTE, use.compute_bytes)
+        if self._choice.kind is DrafterKind.MODEL:
+            _add(taken, HOST, Segment.SNAPSHOTS, sum(model.state_bytes(settings).values()))
         floats = settings.max_rows * model.n_vocab
         if self._choice.kind is not DrafterKind.MODEL:
             floats += settings.max_rows * model.n_embd_out
@@ -177,13 +187,13 @@ class BundleForecast:
     def _open(self, kind: DrafterKind, n_gpu_layers: int) -> _Opened:
         is_mtp = kind is DrafterKind.MTP
         has_head_inside = is_mtp and not self._choice.path
-        target = self._models.model(self._path, n_gpu_layers, with_mtp=has_head_inside)
+        target = self._models.model(self._path, n_gpu_layers, with_mtp=has_head_inside, split=self._split)
         if has_head_inside:
             return _Opened(target, target)
         if not kind.has_weights:
             return _Opened(target, None)
         path = Path(self._choice.path)
-        return _Opened(target, self._models.model(path, n_gpu_layers, with_mtp=is_mtp))
+        return _Opened(target, self._models.model(path, n_gpu_layers, with_mtp=is_mtp, split=self._split))
 
 
 def _add(taken: _Bytes, device: str, segment: Segment, n_bytes: int) -> None:

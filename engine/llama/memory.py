@@ -35,16 +35,16 @@ def allocated(context: Context) -> MemoryByDevice:
 
 
 def _read_through_bytes(model: Model, buffers: Sequence[BufferUse]) -> int:
-    """Return how many mapped bytes of the file hold weights that were copied to a GPU or into another layout.
+    """Return how many mapped bytes of the file hold weights that are left out, or were copied to a GPU or into another
+    layout.
 
     llama.cpp maps the file from the first to the last tensor that stays in it; whatever lies between counts as
     mapped, and nobody reads it again.
     """
-    file = model.file
     weights_bytes = sum(buffer.use.weights_bytes for buffer in buffers)
     mapped_bytes = sum(b.use.weights_bytes for b in buffers if b.buffer_type == _MAPPED)
-    surplus_bytes = weights_bytes - (file.file_bytes - file.header.data_offset)
-    tensors = {tensor.name: tensor.n_bytes or 0 for tensor in file.header.tensors}
+    surplus_bytes = weights_bytes - model.used_bytes
+    tensors = {tensor.name: tensor.n_bytes or 0 for tensor in model.file.header.tensors}
     if model.n_layers_offloaded and "output.weight" not in tensors:
         # The output layer goes to a GPU first: an embedding that serves as it is there a second time, for real.
         surplus_bytes -= tensors.get("token_embd.weight", 0)

@@ -15,6 +15,7 @@ from engine.errors import Cancelled, PreconditionFailed, WrongKindOfFile
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import load_error
 from engine.llama.log import LogRecord
+from engine.llama.unused_tensors import unused_bytes
 from engine.llama.vocabulary import Vocabulary
 from engine.models.description import LoadedModel
 from engine.models.model_file import ModelFile, ModelRole, check_model_file
@@ -32,15 +33,17 @@ class Closable(Protocol):
 class Model:
     """A loaded model. Close it, or use it as a context manager; closing it closes what was made from it."""
 
-    def __init__(self, library: LlamaLibrary, file: ModelFile, pointer: Any, n_layers_offloaded: int) -> None:
-        """Take over `pointer`; use `open`."""
+    def __init__(self, library: LlamaLibrary, file: ModelFile, pointer: Any, record: LogRecord) -> None:
+        """Take over `pointer`, whose opening `record` is about; use `open`."""
         self.library = library
         self.file = file
+        self.used_bytes = file.header.tensor_bytes - unused_bytes(record)
+        """All tensors without those that llama.cpp leaves out."""
         self.vocabulary = Vocabulary(
             api.llama_model_get_vocab(pointer), lambda: file.read_array("tokenizer.ggml.tokens")
         )
         self.n_layers = int(api.llama_model_n_layer(pointer))
-        self.n_layers_offloaded = min(n_layers_offloaded, self.n_layers)
+        self.n_layers_offloaded = min(_offloaded(record), self.n_layers)
         self.n_params = int(api.llama_model_n_params(pointer))
         self.n_ctx_train = int(api.llama_model_n_ctx_train(pointer))
         self.n_swa = int(api.llama_model_n_swa(pointer))
@@ -74,7 +77,7 @@ class Model:
         del callback
         if not pointer:
             raise watch.error or load_error(path.name, record)
-        model = cls(library, file, pointer, _offloaded(record))
+        model = cls(library, file, pointer, record)
         model._require_decoder()
         return model
 

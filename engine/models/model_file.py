@@ -21,12 +21,15 @@ class ModelRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file that passed the checks. `file_bytes` covers every part of a model in several files."""
+    """A file that passed the checks. `header` and `file_bytes` cover every part of a model in several files."""
 
     path: Path
     header: GgufHeader
     kind: FileKind
-    file_bytes: int
+
+    @property
+    def file_bytes(self) -> int:
+        return self.header.file_bytes
 
     def read_array(self, key: str) -> bytes:
         """Return the bytes of a long array of the metadata; b"" if it is short, missing or unreadable."""
@@ -47,15 +50,15 @@ def check_model_file(path: Path, role: ModelRole = ModelRole.TARGET) -> ModelFil
     Raises FileGone, NotAModelFile (not a GGUF, damaged, cut short), UnknownArchitecture or WrongKindOfFile.
     """
     header = read_header(path)
-    kind, file_bytes = classify(header), header.file_bytes
+    kind = classify(header)
     if kind.can_answer:
-        joined = join_parts(read_parts(path, header))
-        kind, file_bytes = classify(joined), joined.file_bytes
+        header = join_parts(read_parts(path, header))
+        kind = classify(header)
     if kind is FileKind.UNKNOWN:
         raise unknown_architecture(path.name, header.architecture)
     if not kind.can_answer:
         raise WrongKindOfFile(_refusal(path.name, kind, role), remedy=kind.place, detail=str(path))
-    return ModelFile(path, header, kind, file_bytes)
+    return ModelFile(path, header, kind)
 
 
 def unknown_architecture(name: str, architecture: str, detail: str = "") -> UnknownArchitecture:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
 
 from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.drafter_names import drafter_named
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
 from engine.models.pairing import NGRAM_FITS, PairVerdict, judge, judge_head_inside
 from engine.models.quantisation import bits_of, parse_quantisation
 from engine.models.remote import RemoteFile
 
-# llama.cpp's and other people's names for drafters: common/download.cpp and what is seen on the Hub.
-_NAMES: Final = (
-    (re.compile(r"^eagle3[-.]|[-._]eagle-?3([-._]|$)", re.IGNORECASE), DrafterKind.EAGLE3),
-    (re.compile(r"^dspark[-.]|[-._]dspark([-._]|$)", re.IGNORECASE), DrafterKind.DSPARK),
-    (re.compile(r"^dflash[-.]|[-._]dflash2?([-._]|$)", re.IGNORECASE), DrafterKind.DFLASH),
-    (re.compile(r"^mtp[-.]|[-._]assistant([-._]|$)", re.IGNORECASE), DrafterKind.MTP),
-)
 _WORD: Final = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
 
 
@@ -40,8 +33,12 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> DrafterKind:
-        """Return how it drafts; what its name proposes as long as its header was not read."""
-        return self.facts.drafter_kind if self.facts is not None else propose_kind(self.name, self.folder)
+        """Return how it drafts; as long as its header was not read, what names propose: MODEL where they are mute."""
+        if self.facts is not None:
+            return self.facts.drafter_kind
+        file = self.files[0] if self.files else RemoteFile("", self.name)
+        named = drafter_named(file.path, file.repo)
+        return DrafterKind.MODEL if named is DrafterKind.NONE else named
 
     @property
     def quantisation(self) -> str:
@@ -66,18 +63,6 @@ class Suggestion(msgspec.Struct, frozen=True):
         """Return what a bundle calls it; the path is that of the file whose header was read."""
         facts = self.candidate.facts if self.candidate is not None else None
         return DrafterChoice(self.verdict.kind, facts.path if facts is not None else "")
-
-
-def propose_kind(name: str, folder: str = "") -> DrafterKind:
-    """Return which kind of drafter a file's name and folder propose: MODEL where they say nothing.
-
-    Names only propose: "Qwen3.6-35B-A3B-MTP-Q8_0.gguf" is a target.
-    """
-    for pattern, kind in _NAMES:
-        if pattern.search(PurePosixPath(name).name):
-            return kind
-    is_mtp_folder = folder.rsplit("/", 1)[-1].casefold() == "mtp"
-    return DrafterKind.MTP if is_mtp_folder else DrafterKind.MODEL
 
 
 def suggest_drafters(target: Candidate, candidates: Iterable[Candidate]) -> tuple[Suggestion, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from engine.budget.budget import USABLE_N_CTX, Budget, KvType, Segment
+from engine.budget.budget import USABLE_N_CTX, Budget, KvType
 from engine.models.description import Device
 from engine.recommend.advice import Advice, ComputerSpeed, DeviceSpeed, Fit, SpeedRange
 from engine.recommend.forecast import device_kind_of, plain_forecast, speculative_forecast
@@ -185,7 +185,7 @@ def _total_bytes(subject: Subject, budget: Budget | None) -> int:
     """Return what it takes with a usable context, its files alone where nothing more is known."""
     exact = budget.at(subject.n_ctx) if budget is not None else None
     if exact is not None:
-        return exact.total_bytes - exact.segment_bytes(Segment.RESERVE)
+        return exact.total_bytes
     return subject.total_bytes(subject.n_ctx) if subject.total_bytes is not None else subject.file_bytes
 
 

@@ -10,12 +10,13 @@ from typing import Final
 import msgspec
 
 from engine.budget.budget import USABLE_N_CTX, KvType, Segment
-from engine.budget.estimate import estimate_header
+from engine.budget.estimate import estimate_shape
+from engine.budget.shape import Shape, shape_of
 from engine.errors import SlipstreamError
 from engine.folders import cache_folder
 from engine.json_file import read_json, write_json
 from engine.models.facts import facts_of
-from engine.models.gguf_header import GgufHeader, read_header
+from engine.models.gguf_header import read_header
 from engine.models.parts import join_parts, read_parts
 from engine.shelf.facts_cache import stamp_of
 
@@ -96,17 +97,16 @@ class LocalMemoryCache:
 def _estimate(path: Path) -> LocalMemory:
     headers = read_parts(path, read_header(path))
     header = join_parts(headers)
-    facts = facts_of(path, header, len(headers))
+    facts, shape = facts_of(path, header, len(headers)), shape_of(header)
     return LocalMemory(
         n_ctx=_CONTEXTS,
-        total_bytes=tuple(_total_bytes(header, n_ctx) for n_ctx in _CONTEXTS),
-        kv_bytes_per_token=estimate_header(header, USABLE_N_CTX, KvType.F16).get(Segment.KV, 0)
-        // USABLE_N_CTX,
+        total_bytes=tuple(_total_bytes(shape, n_ctx) for n_ctx in _CONTEXTS),
+        kv_bytes_per_token=estimate_shape(shape, USABLE_N_CTX, KvType.F16).get(Segment.KV, 0) // USABLE_N_CTX,
         # A table of embeddings that is the output too is read whole, and a row of it once more.
         active_fraction=min(facts.active_fraction, 1.0),
     )
 
 
-def _total_bytes(header: GgufHeader, n_ctx: int) -> int:
-    segments = estimate_header(header, n_ctx, KvType.F16)
+def _total_bytes(shape: Shape, n_ctx: int) -> int:
+    segments = estimate_shape(shape, n_ctx, KvType.F16)
     return sum(n_bytes for segment, n_bytes in segments.items() if segment is not Segment.RESERVE)

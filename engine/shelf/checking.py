@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from engine.download.remove import verify_bundle
+from engine.download.verify import verify_bundle
 from engine.errors import Cancelled, SlipstreamError
+from engine.file_hash import ReadProgress, sha256_of
 from engine.folders import models_folder
 from engine.models.facts import read_facts
 from engine.shelf.installed_model import InstalledModel, Place
 
-_READ_BYTES: Final = 4 << 20
 # Ollama's blobs, and those of the Hugging Face cache where files are kept by Git LFS, are named by their sha256.
 _NAMED_BY_SHA256: Final = re.compile(r"^(?:sha256-)?([0-9a-f]{64})$")
 
@@ -33,13 +32,12 @@ def verify_installed(
     if model.place is Place.DOWNLOADED:
         return verify_bundle(models_folder(), model.remote_id, on_progress, is_cancelled)
     paths = [Path(path) for path in (model.bundle.target, model.bundle.drafter.path) if path]
-    total_bytes = max(sum(_size_bytes(path) for path in paths), 1)
-    done_bytes = 0
+    progress = ReadProgress(sum(_size_bytes(path) for path in paths), on_progress)
     for path in paths:
         try:
             read_facts(path)
             wanted = known_sha256(path)
-            if wanted and _sha256(path, done_bytes, total_bytes, on_progress, is_cancelled) != wanted:
+            if wanted and sha256_of(path, progress, is_cancelled) != wanted:
                 return f"“{path.name}” is not what its name says: its contents have changed."
         except Cancelled:
             raise
@@ -47,8 +45,9 @@ def verify_installed(
             return error.sentence
         except OSError as error:
             return f"“{path.name}” cannot be read ({error.strerror}); the disk may be failing."
-        done_bytes += _size_bytes(path)
-    on_progress(1.0)
+        if not wanted:
+            progress.add(_size_bytes(path))
+    progress.end()
     return ""
 
 
@@ -61,24 +60,6 @@ def known_sha256(path: Path) -> str:
 def can_compare(model: InstalledModel) -> bool:
     """Whether there is a sha256 to compare the target with."""
     return model.place is Place.DOWNLOADED or bool(known_sha256(Path(model.bundle.target)))
-
-
-def _sha256(
-    path: Path,
-    done_bytes: int,
-    total_bytes: int,
-    on_progress: Callable[[float], None],
-    is_cancelled: Callable[[], bool],
-) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while data := stream.read(_READ_BYTES):
-            if is_cancelled():
-                raise Cancelled("Verifying was stopped.")
-            digest.update(data)
-            done_bytes += len(data)
-            on_progress(min(done_bytes / total_bytes, 1.0))
-    return digest.hexdigest()
 
 
 def _size_bytes(path: Path) -> int:

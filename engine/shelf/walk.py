@@ -61,11 +61,18 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield each visible entry and whether it is a folder."""
+    """Yield each visible entry and whether it is a folder; a link that leads nowhere is none."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if not entry.name.startswith(".") and is_encodable(entry.name):
-                    yield Path(entry.path), entry.is_dir()
+                    yield Path(entry.path), _is_folder(entry)
     except (OSError, ValueError):
         return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

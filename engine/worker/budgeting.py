@@ -17,8 +17,9 @@ from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
-from engine.errors import Cancelled, PairUnfit, UnknownArchitecture, WrongKindOfFile
+from engine.errors import Cancelled, MemoryNotTold, PairUnfit, UnknownArchitecture, WrongKindOfFile
 from engine.llama.devices import list_devices
+from engine.llama.layer_split import layer_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
 from engine.models.bundle import DrafterChoice, DrafterKind
@@ -38,14 +39,26 @@ def answer_budget(
     """Return the answer to `question`.
 
     Raises Cancelled, FileGone, NotAModelFile, WrongKindOfFile, PairUnfit where the drafter is not for this target, and
-    what opening the models raises. An architecture that this llama.cpp does not know is estimated from its header.
+    what opening the models raises. What this llama.cpp does not know or tell is estimated from the header.
     """
+    _go_on_unless(is_cancelled)
     devices = given_back(list_devices(), question.held)
     try:
         require_pair(question.target, question.drafter)
-        measures = _Stoppable(_measures(models, question), is_cancelled)
-        return budget(question, measures, devices)
+        return _budget(models, question, devices, is_cancelled)
     except UnknownArchitecture:
+        return estimated_budget(question, _estimated(question, devices), devices)
+
+
+def _budget(
+    models: OpenForecasts,
+    question: BudgetQuestion,
+    devices: Sequence[Device],
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> Budget:
+    try:
+        return budget(question, _Stoppable(_measures(models, question, devices), is_cancelled), devices)
+    except MemoryNotTold:
         return estimated_budget(question, _estimated(question, devices), devices)
 
 
@@ -65,9 +78,13 @@ class _Stoppable:
         return self.measures.n_layers
 
     def use(self, way: Way) -> UseByDevice:
-        if self.is_cancelled():
-            raise Cancelled("The budget was stopped.")
+        _go_on_unless(self.is_cancelled)
         return self.measures.use(way)
+
+
+def _go_on_unless(is_cancelled: Callable[[], bool]) -> None:
+    if is_cancelled():
+        raise Cancelled("The budget was stopped.")
 
 
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
@@ -101,9 +118,15 @@ def require_pair(target: str, drafter: DrafterChoice) -> None:
         )
 
 
-def _measures(models: OpenForecasts, question: BudgetQuestion) -> BundleForecast:
+def _measures(models: OpenForecasts, question: BudgetQuestion, devices: Sequence[Device]) -> BundleForecast:
+    """Return what llama.cpp says, with the layers on several GPUs as they lie where so much of `devices` is free."""
     return BundleForecast(
-        models, Path(question.target), question.drafter, question.draft_length, question.n_gpu_layers
+        models,
+        Path(question.target),
+        question.drafter,
+        question.draft_length,
+        question.n_gpu_layers,
+        layer_split(devices),
     )
 
 
@@ -138,11 +161,18 @@ def foresee(library: LlamaLibrary, plan: BundlePlan, devices: Sequence[Device]) 
         return Foreseen(key, plan, known.predicted if known is not None else {})
     with OpenForecasts(library) as models:
         question = _question(request, plan.n_ctx)
-        use = known.predicted if known is not None else _measures(models, question).use(way)
+        use = known.predicted if known is not None else _use(models, question, way, devices)
         wanted = context_budget(way, use, room_of(devices), race=False)
         if not wanted.fits:
-            raise refusal(budget(question, _measures(models, question), devices), wanted)
+            raise refusal(_budget(models, question, devices), wanted)
     return Foreseen(key, plan, use)
+
+
+def _use(models: OpenForecasts, question: BudgetQuestion, way: Way, devices: Sequence[Device]) -> UseByDevice:
+    try:
+        return _measures(models, question, devices).use(way)
+    except MemoryNotTold:
+        return _estimated(question, devices).use(way)
 
 
 def _question(request: LoadRequest, n_ctx: int) -> BudgetQuestion:

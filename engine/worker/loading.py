@@ -11,9 +11,10 @@ from pathlib import Path
 import psutil
 
 from engine.budget.reckoning import predicted_bytes
+from engine.budget.refusal import require_second_context
 from engine.budget.room import room_of
-from engine.errors import Cancelled, ContextTooLarge
-from engine.llama.breakdown import add_up
+from engine.errors import Cancelled
+from engine.llama.breakdown import HOST, add_up
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
 from engine.llama.devices import list_devices
@@ -61,29 +62,22 @@ class LoadedBundle:
         """
         if self._plain_context is None:
             if self.request.settings.check_memory:
-                self._require_room_for_another()
+                require_second_context(self.foreseen.use, room_of(list_devices()))
             self._plain_context = _warm(Context(self.target, self.context_settings, self.cancel))
         return self._plain_context
-
-    def _require_room_for_another(self) -> None:
-        room = room_of(list_devices())
-        for device, use in allocated(self.context).items():
-            needed_bytes = use.without_weights().total_bytes
-            free_bytes = room.free_bytes.get(device, needed_bytes + room.reserve_bytes.get(device, 0))
-            spare_bytes = free_bytes - room.reserve_bytes.get(device, 0)
-            if needed_bytes > spare_bytes:
-                raise ContextTooLarge(
-                    f"A comparison needs a second cache of {needed_bytes / 2**30:.1f} GiB on {device}; "
-                    f"{max(spare_bytes, 0) / 2**30:.1f} GiB are free.",
-                    remedy="Load the model with a shorter context, or close other programs.",
-                )
 
     def contexts(self) -> tuple[Context, ...]:
         made = (self.context, self._plain_context, self.drafter_context)
         return tuple(context for context in made if context is not None)
 
     def memory_bytes(self) -> dict[str, int]:
-        """Return what weights, caches and compute buffers take, by device name."""
+        """Return what weights, caches and compute buffers take, by device name; where llama.cpp does not tell, what was
+        expected.
+        """
+        return self.measured_bytes() or self.predicted_bytes()
+
+    def measured_bytes(self) -> dict[str, int]:
+        """Return the same as llama.cpp accounts for it; {} where it does not tell."""
         seen: set[Model] = set()
         parts = []
         for context in self.contexts():
@@ -96,8 +90,10 @@ class LoadedBundle:
         return {device: use.total_bytes for device, use in add_up(parts).items()}
 
     def predicted_bytes(self) -> dict[str, int]:
-        """Return what was expected that `memory_bytes` would be."""
-        return predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        """Return what was expected that `memory_bytes` would be, with the snapshots that have been taken by now."""
+        expected = predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        snapshot_bytes = sum(context.snapshot_bytes for context in self.contexts())
+        return {**expected, HOST: expected.get(HOST, 0) + snapshot_bytes}
 
     def forget(self) -> None:
         """Empty every cache, the drafter's memory included."""

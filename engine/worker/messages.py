@@ -299,7 +299,17 @@ def decode_command(data: bytes) -> Command:
     return msgspec.msgpack.decode(data, type=Command)
 
 
-def encode_events(events: Sequence[Event]) -> bytes:
+EncodedEvent = msgspec.Raw
+
+
+def encode_event(event: Event) -> EncodedEvent:
+    """Return `event` as msgpack, for join_events; raises OverflowError for a number beyond 64 bits, UnicodeEncodeError
+    for text that is not valid.
+    """
+    return EncodedEvent(msgspec.msgpack.encode(event))
+
+
+def join_events(events: Sequence[EncodedEvent]) -> bytes:
     """Return `events` as one msgpack message."""
     return msgspec.msgpack.encode(events)
 

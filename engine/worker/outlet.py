@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from engine.worker.messages import Event, RoundDone, encode_events
+from engine.worker.messages import EncodedEvent, Event, RoundDone, encode_event, join_events
 from engine.worker.process import leave
 
 ROUNDS_EVERY_S = 1 / 30
@@ -25,17 +25,19 @@ class EventOutlet:
         self._connection = connection
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: list[Event] = []
+        self._waiting: list[EncodedEvent] = []
         self._sent_at_s = -ROUNDS_EVERY_S
 
     def emit(self, event: Event) -> None:
+        """Send `event`, at once or with the next one; raises what encode_event raises, and then sends nothing."""
+        encoded = encode_event(event)
         with self._lock:
-            self._waiting.append(event)
+            self._waiting.append(encoded)
             now_s = self._clock()
             if isinstance(event, RoundDone) and now_s - self._sent_at_s < ROUNDS_EVERY_S:
                 return
             self._sent_at_s = now_s
-            data = encode_events(self._waiting)
+            data = join_events(self._waiting)
             self._waiting.clear()
             try:
                 self._connection.send_bytes(data)

@@ -103,7 +103,7 @@ class LlamaSession:
             return
         record = bundle.foreseen.record()
         measured = msgspec.structs.replace(
-            record, measured_bytes=bundle.memory_bytes(), grown_bytes=bundle.grown_bytes
+            record, measured_bytes=bundle.measured_bytes(), grown_bytes=bundle.grown_bytes
         )
         keep_record(record_path(), measured)
 

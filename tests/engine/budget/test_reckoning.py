@@ -64,7 +64,9 @@ def test_a_race_takes_a_second_context_of_the_target() -> None:
 def test_a_total_is_the_sum_of_what_is_shown() -> None:
     found = budget(ask(contexts=(4096,)), StraightMeasures(gpu="CUDA0"), (cpu(64_000), gpu(8000)))
     each = found.contexts[0]
-    assert each.total_bytes == sum(n for use in each.devices for n in use.segments.values())
+    needed = sum(n for use in each.devices for n in use.segments.values())
+    assert each.total_bytes == needed - each.segment_bytes(Segment.RESERVE)
+    assert sum(use.needed_bytes for use in each.devices) == needed
     assert each.segment_bytes(Segment.RESERVE) == 512 * MIB
 
 
@@ -82,8 +84,8 @@ def test_as_many_layers_as_fit_are_named(free_mib: int, layers: int) -> None:
         assert not one_more.contexts[0].fits
 
 
-@pytest.mark.parametrize(("main_mib", "layers"), [(1900, 4), (900, 0)])
-def test_the_gpu_takes_what_main_memory_alone_could_not_hold(main_mib: int, layers: int) -> None:
+@pytest.mark.parametrize(("main_mib", "layers"), [(1900, 4), (900, None)])
+def test_the_gpu_takes_what_main_memory_alone_could_not_hold(main_mib: int, layers: int | None) -> None:
     devices = (cpu(main_mib), gpu(1300))
     found = budget(ask(contexts=(8192,)), StraightMeasures(gpu="CUDA0"), devices)
     assert found.n_gpu_layers_that_fit == layers

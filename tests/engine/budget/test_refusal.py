@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from engine.budget.budget import BudgetQuestion, KvType
+import pytest
+
+from engine.budget.budget import BudgetQuestion, KvType, Segment
 from engine.budget.measures import Way
 from engine.budget.reckoning import budget, context_budget
-from engine.budget.refusal import refusal
-from engine.budget.room import room_of
+from engine.budget.refusal import refusal, require_second_context
+from engine.budget.room import HOST, room_of
 from engine.errors import ContextTooLarge, LoadFailed, SlipstreamError
 from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.description import Device
-from tests.engine.budget.straight import StraightMeasures, cpu, gpu
+from tests.engine.budget.straight import MIB, StraightMeasures, cpu, gpu
 
 DRAFT_MODEL = DrafterChoice(DrafterKind.MODEL, "drafter.gguf")
 
@@ -46,3 +48,26 @@ def test_a_gpu_that_is_too_small_is_named_with_the_layers_that_fit_on_it() -> No
     assert error.sentence.startswith("This model needs ")
     assert " on CUDA0, " in error.sentence
     assert " layers on the GPU" in error.remedy
+
+
+def second(gpu_mib: int) -> dict[str, dict[Segment, int]]:
+    """Return what a first context takes: weights, which a second one shares, and a cache of `gpu_mib` MiB."""
+    return {
+        "GPU": {Segment.WEIGHTS: 4000 * MIB, Segment.KV: gpu_mib * MIB},
+        HOST: {Segment.WEIGHTS: 100 * MIB},
+    }
+
+
+def test_a_second_cache_needs_room_on_its_device() -> None:
+    devices = (cpu(64_000), gpu(2000, "GPU"))
+    require_second_context(second(1400), room_of(devices))
+    with pytest.raises(ContextTooLarge, match=r"second cache of 1\.6 GiB on GPU; 1\.5 GiB are free"):
+        require_second_context(second(1600), room_of(devices))
+
+
+def test_a_second_cache_on_a_gpu_in_main_memory_needs_room_there() -> None:
+    """It says that it has 12 GiB, but those are the processor's too, of which 1 GiB is free."""
+    devices = (cpu(1024, total_mib=16_000), gpu(12_000, "GPU", "igpu"))
+    require_second_context(second(400), room_of(devices))
+    with pytest.raises(ContextTooLarge, match=r"second cache of 0\.6 GiB on GPU; 0\.5 GiB are free"):
+        require_second_context(second(600), room_of(devices))

@@ -34,9 +34,10 @@ def test_json_has_every_context_with_its_segments() -> None:
         segments = each["segments"]
         assert each["fits"] is True
         assert each["total_bytes"] == sum(segments.values())
+        assert each["kept_free_bytes"] > 0
         raced = ("kv", "compute", "output")
         assert segments["race"] == sum(segments[name] for name in raced)
-        assert {"weights", "drafter_weights", "drafter_kv", "drafter_compute", "reserve"} <= set(segments)
+        assert {"weights", "drafter_weights", "drafter_kv", "drafter_compute"} <= set(segments)
         assert sum(sum(of_device.values()) for of_device in each["by_device"].values()) == each["total_bytes"]
     assert told["largest_context_that_fits"] == told["n_ctx_train"] == 4096
     assert told["devices"][0]["name"] == "CPU"
@@ -59,7 +60,7 @@ def test_a_person_reads_a_table_and_the_largest_context() -> None:
     outcome = slipstream("budget", LLAMA)
     assert outcome.code == 0
     assert "llama.gguf with n-gram lookup, in MiB" in outcome.out
-    assert "context, f16  weights  cache  compute  reserve  total" in outcome.out
+    assert "context, f16  weights  cache  compute  total" in outcome.out
     assert "The largest context that fits: 4,096 tokens, the model's own limit." in outcome.out
 
 

@@ -55,6 +55,7 @@ def test_a_connection_that_comes_back_needs_no_click(folder: Path) -> None:
     with hub.running():
         running.wait_for(DownloadState.DONE)
     running.stop()
+    assert file_path(folder, bundle_of(repo, "a.gguf").target[0]).read_bytes() == BODY
 
 
 @pytest.mark.parametrize("kind", [FaultKind.STALLED, FaultKind.TRUNCATED])
@@ -78,6 +79,23 @@ def test_finishing_ends_even_where_the_file_cannot_get_its_name(
     in_the_way.rmdir()
     running.downloads.resume("bundle")
     assert running.wait_for(DownloadState.DONE).sentence == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [("SSL_CERT_FILE", "/no/such/file", "certificates"), ("ALL_PROXY", "ftp://proxy:1", "proxy settings")],
+)
+def test_settings_that_cannot_be_used_are_not_taken_for_a_fault_of_the_folder(
+    variable: str,
+    value: str,
+    said: str,
+    running: Running,
+    repo: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    running.downloads.download(bundle_of(repo, "a.gguf"))
+    assert said in running.wait_for(DownloadState.FAILED).sentence
 
 
 def test_speed_falls_to_zero_while_nothing_comes(running: Running, repo: Repository, hub: HubServer) -> None:

@@ -93,6 +93,19 @@ def test_a_lock_that_another_holds_is_waited_for_until_stopped(tmp_path: Path) -
         pytest.fail("two hold one lock")
 
 
+def test_two_never_hold_one_partial_whatever_is_deleted_in_between(tmp_path: Path) -> None:
+    """A lock that somebody has opened must stay the one that others find."""
+    partial = partial_of(tmp_path, FILE)
+    _partial_bytes(tmp_path, FILE, 70)
+    lock_path = partial.lock_path
+    with held(partial, Switch(), lambda: None):
+        before = lock_path.stat().st_ino
+    assert partial.discard_if_free() == 70
+    with held(partial, Switch(), lambda: None):
+        assert lock_path.stat().st_ino == before
+        assert partial.discard_if_free() == 0
+
+
 def test_a_cancelling_that_was_cut_off_is_brought_to_its_end(tmp_path: Path) -> None:
     write_job(tmp_path, Job(BUNDLE, DownloadState.CANCELLED))
     path = _partial_bytes(tmp_path, FILE, 70)

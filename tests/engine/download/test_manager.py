@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import queue
 import shutil
 import threading
 import time
@@ -11,12 +13,13 @@ import msgspec
 import pytest
 from huggingface_hub import try_to_load_from_cache
 
-from engine.download.jobs import read_jobs
+from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
+from engine.download.jobs import Job, read_jobs, write_job
 from engine.download.line import Hub
-from engine.download.manager import DownloadOptions
-from engine.download.progress import DownloadState
+from engine.download.manager import DownloadOptions, Downloads
+from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.store import file_path, read_manifests
-from engine.errors import BadOption, UnsafeName
+from engine.errors import BadOption, DiskFull, UnsafeName
 from engine.models.remote import RemoteBundle
 from tests.engine.download.kit import HASTY, Running, bundle_of, some_bytes
 from tests.hub_server.faults import Fault, FaultKind
@@ -104,6 +107,7 @@ def test_cancelling_deletes_what_there_was(
     running.wait_for_bytes(len(DRAFTER) + 100_000)
     running.downloads.cancel("bundle")
     running.wait_for(DownloadState.CANCELLED)
+    assert running.told[-2].done_bytes > 100_000  # nothing runs from 0 again on its way out
     left = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
     assert left == []
     running.downloads.dismiss("bundle")
@@ -188,6 +192,18 @@ def test_files_that_are_not_pinned_are_resolved_first_and_stay_at_that_commit(
     assert {file.revision for file in done.bundle.files} == {before}
     assert all(file.is_pinned for file in read_manifests(folder)[0].files)
     assert file_path(folder, done.bundle.target[0]).read_bytes() == TARGET
+
+
+@pytest.mark.parametrize("sha", ["nul.txt", "../../../up", "main-of-it"])
+def test_a_commit_that_is_none_is_not_taken_from_the_server(
+    running: Running, repo: Repository, hub: HubServer, folder: Path, sha: str
+) -> None:
+    repo.commits[-1] = dataclasses.replace(repo.head, sha=sha)
+    repo.branches["main"] = sha
+    running.downloads.download(bundle_of(repo, "a.gguf", pinned=False))
+    assert "could not be checked" in running.wait_for(FAILED).sentence
+    assert hub.body_bytes == 0
+    assert [job.bundle.target[0].revision for job in read_jobs(folder)] == ["main"]
 
 
 def test_a_pinned_file_that_changed_is_refused_before_any_byte(
@@ -285,6 +301,65 @@ def test_room_is_checked_over_all_downloads_before_and_while_they_run(
     running.downloads.resume("bundle")
     assert running.wait_for(DONE).sentence == ""
     running.stop()
+
+
+def test_why_a_download_pauses_is_told_even_if_it_was_only_just_beginning(
+    folder: Path, source: Hub, repo: Repository
+) -> None:
+    told: queue.SimpleQueue[DownloadProgress] = queue.SimpleQueue()
+
+    def check_room() -> None:
+        download.pause(DiskFull("The room went."))
+
+    slots = threading.BoundedSemaphore(1)
+    around = Surroundings(folder, source, HASTY, slots, 1, lambda bundle: bundle, check_room, told.put)
+    download = BundleDownload(bundle_of(repo, "a.gguf"), around)
+    download.want(Wanted.RUN)
+    while (last := told.get(timeout=20)).state is not PAUSED:
+        pass
+    assert last.sentence == "The room went."
+
+
+def test_nobody_waits_for_what_a_download_writes_down(
+    running: Running, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def write_slowly(folder: Path, job: Job) -> None:
+        begun.set()
+        may_go_on.wait(20)
+        write_job(folder, job)
+
+    monkeypatch.setattr("engine.download.bundle_download.write_job", write_slowly)
+    running.downloads.download(bundle_of(repo, "a.gguf"))
+    assert begun.wait(20)
+
+    def ask() -> None:
+        running.downloads.progress()
+        running.downloads.pause("bundle")
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join(5)
+    did_wait = thread.is_alive()
+    may_go_on.set()
+    assert not did_wait
+    running.wait_for(PAUSED)
+
+
+def test_a_listener_that_fails_is_told_what_comes_next(folder: Path, source: Hub, repo: Repository) -> None:
+    told: queue.SimpleQueue[DownloadProgress] = queue.SimpleQueue()
+
+    def hear(progress: DownloadProgress) -> None:
+        told.put(progress)
+        raise RuntimeError("a mistake in the listener")
+
+    downloads = Downloads(folder, source, DownloadOptions(transfer=HASTY))
+    downloads.start(hear)
+    downloads.download(bundle_of(repo, "a.gguf"))
+    while told.get(timeout=20).state is not DONE:
+        pass
+    downloads.stop()
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path, source: Hub, repo: Repository) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.download.names import check_bundle, check_file, long_form, long_path
+from engine.download.names import check_bundle, check_file
 from engine.download.store import file_path, manifest_path
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -50,7 +50,7 @@ def test_a_repository_that_is_none_is_refused(tmp_path: Path, repo: str) -> None
         file_path(tmp_path, msgspec.structs.replace(GOOD, repo=repo))
 
 
-@pytest.mark.parametrize("revision", ["..", "a/../b", "", "/a", "a b", "a\\b"])
+@pytest.mark.parametrize("revision", ["..", "a/../b", "", "/a", "a b", "a\\b", "con", "a/nul.txt", "main."])
 def test_a_revision_that_is_none_is_refused(tmp_path: Path, revision: str) -> None:
     with pytest.raises(UnsafeName):
         file_path(tmp_path, msgspec.structs.replace(GOOD, revision=revision))
@@ -95,12 +95,3 @@ def test_two_files_that_differ_in_case_only_are_refused() -> None:
     with pytest.raises(UnsafeName, match="upper and lower case"):
         check_bundle(RemoteBundle("id", "name", (GOOD, other)))
     check_bundle(RemoteBundle("id", "name", (GOOD, GOOD)))
-
-
-def test_long_paths_get_the_form_that_windows_takes() -> None:
-    long = "\\".join(["C:\\models", *["x" * 60] * 4, "a.gguf"])
-    assert long_form(long) == "\\\\?\\" + long
-    assert long_form(long_form(long)) == long_form(long)
-    assert long_form("C:\\models\\a.gguf") == "C:\\models\\a.gguf"
-    assert long_form("\\\\server\\share\\" + "x" * 255) == "\\\\?\\UNC\\server\\share\\" + "x" * 255
-    assert long_path(Path("/models/" + "x" * 300), "linux") == Path("/models/" + "x" * 300)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from engine.download.jobs import Job, write_job
+from engine.download.jobs import Job, job_path, write_job
 from engine.download.partial import partial_of
-from engine.download.remove import remove_bundle, verify_bundle
-from engine.download.store import file_path, read_manifests, repo_folder, write_manifest
-from engine.errors import BadOption, Cancelled, FileInUse
+from engine.download.remove import remove_bundle
+from engine.download.store import file_path, manifest_path, read_manifests, repo_folder, write_manifest
+from engine.download.verify import verify_bundle
+from engine.errors import BadOption, Cancelled, FileInUse, UnreadableRecord
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
 
@@ -74,12 +77,46 @@ def test_a_file_that_a_running_download_counts_on_stays(
     assert file_path(tmp_path, target).exists()
 
 
+def test_a_file_under_another_spelling_of_its_repository_stays(
+    tmp_path: Path, bundle: RemoteBundle, target: RemoteFile
+) -> None:
+    """A link from one spelling to the other stands for a disk that ignores case."""
+    typed = msgspec.structs.replace(target, repo="Some/Model")
+    repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    write_manifest(tmp_path, RemoteBundle("typed", "Typed", (typed,)))
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert file_path(tmp_path, typed).exists()
+
+
+@pytest.mark.parametrize("place", [manifest_path, job_path])
+def test_nothing_is_deleted_while_it_cannot_be_read_what_the_others_need(
+    tmp_path: Path, bundle: RemoteBundle, place: Callable[[Path, str], Path]
+) -> None:
+    damaged = place(tmp_path, "damaged")
+    damaged.parent.mkdir(parents=True, exist_ok=True)
+    damaged.write_bytes(b"{")
+    with pytest.raises(UnreadableRecord) as caught:
+        remove_bundle(tmp_path, bundle.id)
+    assert str(damaged) in caught.value.remedy
+    assert _total_bytes(tmp_path) == 3500
+    damaged.unlink()
+    assert remove_bundle(tmp_path, bundle.id) == 3500
+
+
 def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> None:
     newer = _file(tmp_path, "a.gguf", b"n" * 100, OTHER)
     write_manifest(tmp_path, RemoteBundle("newer", "Newer", (newer,)))
     assert remove_bundle(tmp_path, "newer") == 100
     assert (repo_folder(tmp_path, "some/model") / "refs" / "main").read_text() == COMMIT
     assert verify_bundle(tmp_path, bundle.id) == ""
+
+
+def test_a_damaged_main_is_written_anew(tmp_path: Path, bundle: RemoteBundle, target: RemoteFile) -> None:
+    write_manifest(tmp_path, RemoteBundle("plain", "Plain", (target,)))
+    main = repo_folder(tmp_path, "some/model") / "refs" / "main"
+    main.write_bytes(b"\xff\xfe")
+    assert remove_bundle(tmp_path, bundle.id) == 500
+    assert main.read_text() == COMMIT
 
 
 def test_foreign_files_in_the_repositorys_folder_stay(tmp_path: Path, bundle: RemoteBundle) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from huggingface_hub import constants
 
+from engine.atomic_file import replace_patiently
 from engine.download import filling
 from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
@@ -200,6 +200,26 @@ def test_a_partial_of_another_version_is_thrown_away(
     assert [served.range for served in hub.log if served.is_storage] == [""]
 
 
+def test_what_another_process_wrote_into_the_partial_never_gets_the_files_name(
+    make: Make, folder: Path, repo: Repository
+) -> None:
+    """As where a lock does not hold, on some network drives."""
+    file = remote_file(repo, "a.gguf")
+    partial = partial_of(folder, file)
+
+    class Intruder(Notes):
+        def bytes(self, done_bytes: int, fetched_bytes: int = 0) -> None:
+            super().bytes(done_bytes, fetched_bytes)
+            if fetched_bytes and done_bytes == len(BODY) and DownloadState.STALLED not in self.states:
+                with partial.path.open("ab") as stream:
+                    stream.write(b"more")
+
+    notes = Intruder()
+    make(notes=notes).run()
+    assert DownloadState.STALLED in notes.states
+    assert file_path(folder, file).read_bytes() == BODY
+
+
 def test_a_partial_never_has_a_models_name(make: Make, hub: HubServer, folder: Path) -> None:
     _interrupted(make, hub, 100_000)
     names = [path.name for path in folder.rglob("*") if path.is_file()]
@@ -359,8 +379,7 @@ def test_a_sign_in_page_in_place_of_the_file_is_waited_out(make: Make, hub: HubS
 def test_nothing_is_asked_where_the_network_is_forbidden(
     make: Make, hub: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HF_HUB_OFFLINE is read when huggingface_hub is imported."""
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Offline, match="not to use the network"):
         make().run()
     assert hub.log == ()
@@ -375,9 +394,30 @@ def test_requests_for_a_very_large_file_are_bounded(
     assert ranges == ["bytes=0-79999", "bytes=80000-159999", "bytes=160000-199999"]
 
 
-def test_a_wait_that_the_hub_asks_for_may_be_a_date(make: Make, hub: HubServer) -> None:
-    date = "Wed, 21 Oct 2015 07:28:00 GMT"
-    hub.api_faults.add(Fault(FaultKind.STATUS, "*/resolve/*", status=503, retry_after=date))
+@pytest.mark.parametrize("retry_after", ["Wed, 21 Oct 2015 07:28:00 GMT", "nan", "-inf", "soon"])
+def test_a_wait_that_the_hub_asks_for_may_be_a_date_or_nonsense(
+    make: Make, hub: HubServer, retry_after: str
+) -> None:
+    hub.api_faults.add(Fault(FaultKind.STATUS, "*/resolve/*", status=503, retry_after=retry_after))
     notes = Notes()
     make(notes=notes).run()
     assert "trouble of its own; trying again" in notes.sentences[0]
+
+
+def test_the_folder_may_go_while_the_file_gets_its_name(
+    make: Make, folder: Path, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another bundle of the repository is removed at that moment."""
+    target = file_path(folder, remote_file(repo, "a.gguf"))
+    replaced: list[Path] = []
+
+    def replace(source: Path, to: Path) -> None:
+        if not replaced:
+            to.parent.rmdir()
+        replaced.append(to)
+        replace_patiently(source, to)
+
+    monkeypatch.setattr("engine.download.transfer.replace_patiently", replace)
+    make().run()
+    assert target.read_bytes() == BODY
+    assert replaced == [target, target]

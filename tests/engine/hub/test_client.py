@@ -118,6 +118,13 @@ def test_a_choice_on_a_page_makes_a_pinned_bundle(hub: HubServer, client: HubCli
     assert bundle.size_bytes == 103
 
 
+def test_files_are_called_as_the_hub_spells_their_repository(hub: HubServer, client: HubClient) -> None:
+    hub.repositories["A/Gemma-gguf"] = hub.add("a/gemma-GGUF", GEMMA)
+    page = client.open_repo("A/Gemma-gguf")
+    offered = [each.files for each in page.quantisations] + [each.files for each in page.drafters]
+    assert {file.repo for files in offered for file in files} == {"a/gemma-GGUF"}
+
+
 def test_a_mirror_without_sizes_is_asked_for_its_tree(hub: HubServer, client: HubClient) -> None:
     hub.page_size = 2  # the tree comes in pages too
     siblings = [{"rfilename": path} for path in GEMMA]

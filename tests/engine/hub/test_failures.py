@@ -10,7 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from engine.errors import GatedRepository, HubTrouble, Offline, RateLimited, SlipstreamError
+from engine.errors import (
+    GatedRepository,
+    HubTrouble,
+    Offline,
+    RateLimited,
+    RepositoryNotFound,
+    SlipstreamError,
+)
 from engine.hub.client import HubClient
 from engine.hub.failures import failure_of_answer, retry_after_s
 from engine.hub.listing import HubQuery
@@ -139,6 +146,24 @@ def test_one_repository_that_makes_no_sense_does_not_hide_the_others(odd: _Odd) 
     assert (model.repo, model.gate) == ("c/d", "manual")
 
 
+def test_what_is_nested_without_end_is_told_as_such(odd: _Odd) -> None:
+    odd.body = b'[{"id": "a/b", "cardData": ' + b"[" * 20_000 + b"]" * 20_000 + b"}]"
+    assert "cannot be understood" in _ask(f"http://127.0.0.1:{odd.server_port}").sentence
+
+
+def test_a_search_does_not_ask_for_what_authors_write(hub: HubServer, client: HubClient) -> None:
+    """It is of any depth, and what cannot be decoded would cost everything beside it."""
+    deep: list[object] = []
+    for _ in range(500):
+        deep = [deep]
+    hub.add(
+        "a/deep-GGUF", {"m.gguf": b"x"}, cardData={"license": deep, "x": deep}, tags=["gguf", "license:mit"]
+    )
+    (model,) = client.search(HubQuery()).models
+    assert model.licence == "mit"
+    assert client.open_repo("a/deep-GGUF").licence_name == "mit"
+
+
 def test_an_answer_without_end_is_given_up(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.hub.connection.MAX_ANSWER_BYTES", 1000)
     odd.body = b"[" + b" " * 100_000 + b"]"
@@ -219,7 +244,7 @@ def test_certificates_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPat
     "endpoint", ["nonsense", "ftp://hub", "http://[bad", "http://", "http://a b", "https://hub:x"]
 )
 def test_an_address_that_is_none_is_told(endpoint: str) -> None:
-    _ask(endpoint)
+    assert isinstance(_ask(endpoint), Offline | HubTrouble)
 
 
 def test_the_client_recovers_when_the_hub_comes_back(hub: HubServer, client: HubClient) -> None:
@@ -229,3 +254,36 @@ def test_the_client_recovers_when_the_hub_comes_back(hub: HubServer, client: Hub
     with pytest.raises(Offline):
         client.search(HubQuery())
     assert client.search(HubQuery()).models == ()
+
+
+def test_each_contact_with_the_hub_is_reported_whatever_it_answers(hub: HubServer) -> None:
+    heard: list[bool] = []
+    client = HubClient(hub.endpoint, lambda: "", BRIEF, heard.append)
+    assert client.whoami() == ""
+    assert heard == []  # it knew without asking
+    client.search(HubQuery())
+    with pytest.raises(RepositoryNotFound):
+        client.open_repo("no/such")
+    hub.api_faults.add(Fault(FaultKind.STATUS, status=503))
+    with pytest.raises(HubTrouble):
+        client.search(HubQuery())
+    client.close()
+    assert heard == [True, True, True]
+
+
+def test_each_failure_to_reach_the_hub_is_reported(odd: _Odd, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bool] = []
+
+    def ask(endpoint: str) -> None:
+        client = HubClient(endpoint, lambda: "", BRIEF, heard.append)
+        with pytest.raises(Offline):
+            client.search(HubQuery())
+        client.close()
+
+    ask("http://no-such-host.invalid")
+    odd.content_type, odd.body = "text/html", b"<html>Welcome to our hotel</html>"
+    for odd.status in (200, 404):
+        ask(f"http://127.0.0.1:{odd.server_port}")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    ask("http://127.0.0.1:9")
+    assert heard == [False, False, False, False]

@@ -264,6 +264,46 @@ def test_what_is_not_there_or_no_model_is_said(hub: HubServer, tiny: RemoteFile,
             fetch_header(remote, tmp_path, endpoint=hub.endpoint)
 
 
+def test_each_contact_is_reported_and_a_header_that_is_here_is_none(
+    hub: HubServer, tiny: RemoteFile, tmp_path: Path
+) -> None:
+    heard: list[bool] = []
+    remote = pinned(hub, tiny)
+    for endpoint in (hub.endpoint, "http://127.0.0.1:9"):
+        fetch_header(remote, tmp_path, endpoint=endpoint, on_contact=heard.append)
+    with pytest.raises(Offline):
+        fetch_header(tiny, tmp_path / "new", endpoint="http://127.0.0.1:9", on_contact=heard.append)
+    assert heard == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [("SSL_CERT_FILE", "/no/such/file", "certificates"), ("ALL_PROXY", "ftp://proxy:1", "proxy settings")],
+)
+def test_settings_that_cannot_be_used_are_told(
+    variable: str, value: str, said: str, tiny: RemoteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SlipstreamError, match=said):
+        fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9")
+
+
+def test_without_a_connection_a_branch_is_what_it_was_last_time(
+    hub: HubServer, tiny: RemoteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+    hub.repositories[REPO].commit({tiny.path: (TINY_MODELS / "llama-draft.gguf").read_bytes()})
+    last = fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+    heard: list[bool] = []
+    assert fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9", on_contact=heard.append) == last
+    assert heard == [False]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch_header(tiny, tmp_path, endpoint=hub.endpoint) == last
+    last.unlink()
+    with pytest.raises(Offline):
+        fetch_header(tiny, tmp_path, endpoint=hub.endpoint)
+
+
 def test_being_offline_is_told(tiny: RemoteFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Offline):
         fetch_header(tiny, tmp_path, endpoint="http://127.0.0.1:9")

@@ -169,3 +169,15 @@ def test_a_file_that_changes_is_opened_again(
     assert models.model(path, 0) is first
     path.write_bytes((tiny_models / "gemma4.gguf").read_bytes())
     assert models.model(path, 0).header.architecture == "gemma4"
+
+
+def test_running_states_that_are_set_aside_are_counted_for_the_drafter_too(
+    models: OpenForecasts, tiny_models: Path
+) -> None:
+    path, chosen = tiny_models / "qwen35.gguf", choice(tiny_models, DrafterKind.MODEL, "qwen35")
+    alone, with_drafter = (
+        BundleForecast(models, path, drafter, DRAFT_LENGTH, -1).use(Way(1024))[HOST]
+        for drafter in (NO_DRAFTER, chosen)
+    )
+    assert alone[Segment.SNAPSHOTS] == 2 * alone[Segment.STATE]
+    assert with_drafter[Segment.SNAPSHOTS] == 3 * alone[Segment.STATE]

@@ -17,8 +17,15 @@ NUMBERS = (
     "general.alignment", "general.base_model.count", "split.count", "split.no", "llama.block_count",
     "llama.context_length", "llama.embedding_length", "llama.expert_count", "llama.expert_used_count",
     "llama.nextn_predict_layers", "llama.target_layers", "general.file_type", "tokenizer.ggml.bos_token_id",
-    "tokenizer.ggml.tokens", "general.architecture", "general.type",
+    "tokenizer.ggml.tokens", "general.architecture", "general.type", "llama.attention.head_count",
+    "llama.attention.head_count_kv", "llama.attention.key_length", "llama.attention.sliding_window",
+    "llama.attention.shared_kv_layers", "llama.feed_forward_length", "llama.ssm.inner_size",
+    "llama.shortconv.l_cache", "llama.vocab_size",
 )  # fmt: skip
+SMALL_LLAMA: dict[str, Entry] = {
+    "general.architecture": "llama", "llama.block_count": 2, "llama.embedding_length": 8,
+    "llama.attention.head_count": 2, "llama.context_length": 2**31,
+}  # fmt: skip
 
 
 def mutants() -> Iterator[tuple[str, bytes]]:
@@ -98,12 +105,13 @@ def _with_values() -> Iterator[tuple[str, bytes]]:
         "empty": struct.pack("<IIQ", ARRAY, UINT32, 0),
         "negative": struct.pack("<Iq", 11, -(2**63)),
         "huge": struct.pack("<IQ", 10, 2**64 - 1),
+        "large": 2**31,
         "nan": struct.pack("<If", 6, float("nan")),
         "not utf-8": struct.pack("<I", STRING) + text(b"\xff\xfe\x80"),
     }
     for key in NUMBERS:
         for kind, value in values.items():
-            metadata: dict[str, Entry] = {"general.architecture": "llama", key: value}
+            metadata: dict[str, Entry] = {**SMALL_LLAMA, key: value}
             weights = [tensor("blk.0.attn_norm.weight", [8]), tensor("blk.0.ffn_up_exps.weight", [8], 0, 32)]
             yield f"{key}: {kind}", gguf(metadata, weights, data_bytes=64)
 

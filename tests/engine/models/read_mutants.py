@@ -7,11 +7,18 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import psutil
 
+from engine.budget.budget import BudgetQuestion, KvType
+from engine.budget.estimated import EstimatedFiles, estimated_budget
 from engine.errors import SlipstreamError
+from engine.models.bundle import NO_DRAFTER
+from engine.models.description import Device
 from engine.models.facts import read_facts
+from engine.models.gguf_header import read_header
 from engine.models.pairing import judge
+from engine.recommend.local_memory import LocalMemoryCache
 
 
 def read(path: Path) -> str:
@@ -22,10 +29,24 @@ def read(path: Path) -> str:
         return "refused" if error.sentence.endswith(".") and len(error.sentence) < 300 else error.sentence
     judge(facts, facts)
     judge(TARGET, facts)
-    return "read"
+    LocalMemoryCache(path.with_suffix(".json")).memory(str(path))
+    return "read" if has_budget(path) else "read without a budget"
+
+
+def has_budget(path: Path) -> bool:
+    """Whether a budget can be estimated, which must then be one that can be sent."""
+    header = read_header(path)
+    question = BudgetQuestion(str(path), NO_DRAFTER, kv_types=tuple(KvType), race=True)
+    try:
+        found = estimated_budget(question, EstimatedFiles(header, header, "CPU"), COMPUTER)
+    except SlipstreamError:
+        return False
+    msgspec.msgpack.encode(found)
+    return True
 
 
 TARGET = read_facts(Path(sys.argv[1]))
+COMPUTER = (Device("CPU", "a computer", "cpu", 8 << 30, 8 << 30),)
 
 for line in sys.stdin:
     began = time.process_time()

@@ -122,7 +122,9 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
     for number, path in enumerate(parts):
         metadata: dict[str, Entry] = {"general.architecture": "llama", "split.count": 3, "split.no": number}
         path.write_bytes(gguf(metadata, WEIGHTS, data_bytes=32))
-    assert check_model_file(parts[0]).file_bytes == sum(path.stat().st_size for path in parts)
+    whole = check_model_file(parts[0])
+    assert whole.file_bytes == sum(path.stat().st_size for path in parts)
+    assert len(whole.header.tensors) == sum(len(read_header(path).tensors) for path in parts)
     parts[1].unlink()
     with pytest.raises(FileGone, match=r"Part 2 of 3 .* missing: “big-00002-of-00003\.gguf”"):
         check_model_file(parts[0])

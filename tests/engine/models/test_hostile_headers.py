@@ -33,10 +33,11 @@ def test_each_is_read_or_refused_in_under_a_second_and_under_200_mb(tmp_path: Pa
             result = json.loads(answer)
             assert result["took_s"] < MAX_TOOK_S, name
             assert result["peak_bytes"] < MAX_PEAK_BYTES, name
-            assert result["outcome"] in ("read", "refused"), name
+            assert result["outcome"] in ("read", "read without a budget", "refused"), name
             outcomes[result["outcome"]] = outcomes.get(result["outcome"], 0) + 1
         reader.stdin.close()
     assert reader.returncode == 0
     assert sum(outcomes.values()) >= 300
     assert outcomes["refused"] > 100
     assert outcomes["read"] > 10
+    assert outcomes["read without a budget"] > 10

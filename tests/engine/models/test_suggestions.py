@@ -10,7 +10,7 @@ import pytest
 from engine.models.bundle import NGRAM_DRAFTER, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
 from engine.models.remote import RemoteFile
-from engine.models.suggestions import Candidate, is_beside, propose_kind, suggest_drafters
+from engine.models.suggestions import Candidate, is_beside, suggest_drafters
 
 TINY_MODELS = Path(__file__).parents[2] / "models"
 
@@ -130,7 +130,8 @@ def test_a_file_on_the_hub_whose_header_was_not_read_is_offered_as_not_checked()
     ],
 )
 def test_names_propose_what_a_drafter_is(name: str, kind: DrafterKind) -> None:
-    assert propose_kind(name) is kind
+    assert Candidate(name, "a/b").kind is kind
+    assert Candidate("a draft", "a/b", files=(RemoteFile("a/b", name),)).kind is kind
 
 
 def test_a_target_whose_header_was_not_read_cannot_be_judged() -> None:

@@ -29,6 +29,15 @@ def test_hidden_files_and_folders_are_left_out_but_a_hidden_folder_may_be_named(
     assert names(tmp_path / ".cache") == ["a.gguf"]
 
 
+def test_a_link_to_itself_hides_nothing_beside_it(tmp_path: Path) -> None:
+    make(tmp_path, "a.gguf", "b.gguf", "sub/c.gguf")
+    try:
+        (tmp_path / "loop").symlink_to("loop")
+    except OSError:
+        pytest.skip("no links here")
+    assert names(tmp_path) == ["a.gguf", "b.gguf", "sub/c.gguf"]
+
+
 def test_links_that_loop_come_to_an_end(tmp_path: Path) -> None:
     make(tmp_path, "one/a.gguf", "two/b.gguf")
     try:

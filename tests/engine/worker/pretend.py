@@ -93,6 +93,7 @@ class PretendSession:
             "abort": _abort,
             "exit": lambda: os._exit(int(count)),
             "raise": lambda: 1 // 0,
+            "overflow": lambda: self.emit(Started(job.job, 1 << 65, 0, 7)),
             "freeze": lambda: os.kill(os.getpid(), signal.SIGSTOP),
             "hang": lambda: time.sleep(600),
             "print": lambda: print("noise", flush=True),

@@ -85,14 +85,32 @@ def test_a_budget_that_nobody_wants_any_more_ends(llama: LlamaLibrary) -> None:
         answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: True)
 
 
-def test_what_a_load_takes_was_predicted(engine: Engine) -> None:
-    loaded = engine.load(drafter=DRAFT_MODEL, settings=msgspec.structs.replace(SETTINGS, n_ctx=1024))
+def test_one_that_was_cancelled_while_it_waited_opens_no_file(llama: LlamaLibrary) -> None:
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion("no such file", NO_DRAFTER), lambda: True)
+
+
+def test_one_is_stopped_between_two_contexts(llama: LlamaLibrary) -> None:
+    asked = iter([False, False, True])
+    with OpenForecasts(llama) as models, pytest.raises(Cancelled):
+        answer_budget(models, BudgetQuestion(LLAMA, NO_DRAFTER), lambda: next(asked))
+
+
+@pytest.mark.parametrize("target", ["llama", "qwen35", "step35", "gemma4"])
+def test_what_a_load_takes_was_predicted(engine: Engine, target: str) -> None:
+    drafter = DRAFT_MODEL if target == "llama" else NGRAM_DRAFTER
+    settings = msgspec.structs.replace(SETTINGS, n_ctx=1024)
+    loaded = engine.load(str(MODELS / f"{target}.gguf"), drafter, settings)
     assert loaded.predicted_bytes == pytest.approx(loaded.memory_bytes, rel=0.001)
     assert loaded.grown_bytes > 0
 
 
-def test_the_second_context_of_a_race_is_told_when_it_is_made(engine: Engine) -> None:
-    loaded = engine.load(settings=msgspec.structs.replace(SETTINGS, n_ctx=512))
+@pytest.mark.parametrize("target", ["llama", "qwen35"])
+def test_the_second_context_of_a_race_is_told_when_it_is_made(engine: Engine, target: str) -> None:
+    loaded = engine.load(
+        str(MODELS / f"{target}.gguf"), settings=msgspec.structs.replace(SETTINGS, n_ctx=512)
+    )
+    engine.generate()
     race = engine.race()
     changed = engine.listener.wait_for(MemoryChanged, lambda event: event.job == race.job)
     assert changed.memory_bytes[HOST] > loaded.memory_bytes[HOST]

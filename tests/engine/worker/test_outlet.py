@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from multiprocessing import Pipe
 
+import pytest
+
 from engine.speculation.round import Round
 from engine.worker.messages import Event, Finished, RoundDone, decode_events
 from engine.worker.outlet import ROUNDS_EVERY_S, EventOutlet
@@ -49,5 +51,15 @@ def test_any_other_event_takes_the_waiting_rounds_along_in_order() -> None:
     outlet = Outlet()
     outlet.emit(done(1))
     outlet.emit(done(2))
+    outlet.emit(Finished(1))
+    assert outlet.arrived() == [[done(1)], [done(2), Finished(1)]]
+
+
+def test_an_event_that_cannot_be_sent_is_told_to_who_emits_it_and_takes_no_other_along() -> None:
+    outlet = Outlet()
+    outlet.emit(done(1))
+    outlet.emit(done(2))
+    with pytest.raises(OverflowError):
+        outlet.emit(done(2**65))
     outlet.emit(Finished(1))
     assert outlet.arrived() == [[done(1)], [done(2), Finished(1)]]
