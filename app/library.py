@@ -65,7 +65,7 @@ class Library(QObject):
 
     def put_shelf(self, shelf: Sequence[Bundle]) -> None:
         """Take what the models' facade found: it knows drafters from models. Files opened since stay."""
-        if shelf:
+        if shelf or self._has_shelf:
             self._has_shelf = True
             known = {bundle.target for bundle in shelf}
             opened = [one for one in self._bundles if one.target in self._opened and one.target not in known]

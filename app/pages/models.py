@@ -156,6 +156,10 @@ class ModelsPage(QWidget):
             self.detail.show_subject(subject.with_picks_of(shown) if is_same_place else subject)
         elif shown.repo is not None:
             self.detail.show_subject(shown)
+        elif shown.offer is not None and offer is None and not self.list.choose_first():
+            self.lesson.teach(can_begin=False)
+            self.side.setCurrentWidget(self.lesson)
+        self.doing.tell_freed()
         has_begun = any(one.installed and one.installed.place != "starter" for one in self._state.offers)
         if self.list.key == "" and (has_begun or self._state.speed.devices):
             self.list.choose_first()

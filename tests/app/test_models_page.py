@@ -453,7 +453,7 @@ def test_deleting_is_asked_about_by_its_verb_and_keeps_by_default(qtbot: QtBot, 
     next(one for one in box.buttons() if one.text().startswith("Delete")).click()
     qtbot.waitUntil(lambda: page.detail.primary.text() == "Download 3.2 GB")
     assert asked(opened, "remove") == ["gemma-4-e2b"]
-    assert page.detail.notice.sentence == "Deleted. 3.2 GB are free again."
+    assert page.notice.sentence == "Deleted. 3.2 GB are free again."
 
 
 def test_only_what_was_downloaded_here_can_be_deleted(qtbot: QtBot, opened: Opened) -> None:

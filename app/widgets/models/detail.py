@@ -132,6 +132,7 @@ class ModelDetail(QScrollArea):
         self._state.downloads_changed.connect(self._on_download)
         self._state.verifying_changed.connect(self._on_verifying)
         self._session.state_changed.connect(lambda _: self._show_actions())
+        self._session.running_changed.connect(lambda _: self._show_actions())
 
     # ----------------------------------------------------------------------------------------- showing
 
@@ -210,7 +211,7 @@ class ModelDetail(QScrollArea):
             loaded is not None and installed is not None and loaded.target.path == installed.bundle.target
         )
         self.facts.set_rows(facts_of(subject, loaded if is_loaded else None))
-        self._offered = offered(subject, progress, is_loaded=is_loaded)
+        self._offered = offered(subject, progress, is_loaded=is_loaded, running=self._session.running)
         self.primary.setVisible(self._offered.primary is not Act.NONE)
         if self._offered.verb:
             self.primary.set_words(self._offered.verb)
@@ -224,6 +225,7 @@ class ModelDetail(QScrollArea):
         self.delete.setVisible(can_remove)
         if installed is not None:
             self.delete.set_words(f"Delete {file_size(installed.size_bytes)}")
+            self.delete.setEnabled(installed.id not in self._state.going)
         self._actions.updateGeometry()
 
     # ------------------------------------------------------------------------------------------- doing
