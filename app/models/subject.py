@@ -73,7 +73,9 @@ class Subject:
         if self.repo is not None:
             return tuple((one.label, one.size_bytes) for one in self.repo.quantisations)
         if self.is_whole_offer and self.installed is not None:
-            return ((self.installed.quantisation or "this file", self.installed.size_bytes),)
+            # Its size is that of the drafter's file too.
+            size = 0 if self.installed.bundle.drafter.path else self.installed.size_bytes
+            return ((self.installed.quantisation or "this file", size),)
         entry = self.offer.entry if self.offer else None
         if entry is None:
             return ()

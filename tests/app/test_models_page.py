@@ -204,9 +204,9 @@ def test_the_slider_shows_what_each_context_takes_and_until_where_it_fits(
     qtbot: QtBot, opened: Opened
 ) -> None:
     memory = choose(qtbot, opened, "gemma-4-e4b").detail.memory
-    assert memory.words.startswith("≈ 6.3 GiB with a context of 8 192 tokens · fits until ")
+    assert memory.words.startswith("≈ 5.9 GiB with a context of 8,192 tokens, and 400 MiB kept free · fits until ")
     assert memory.slider.mark == "fits until 95k"
-    assert memory.bars[0].caption == "takes 6.0 GiB, leaves 5.2 GiB"
+    assert memory.bars[0].caption == "takes 5.6 GiB, leaves 5.6 GiB"
     memory.slider.slider.setValue(6)
     assert memory.bars[0].caption.startswith("needs ")
     assert not memory.fits
@@ -240,7 +240,7 @@ def test_speed_or_context_is_left_to_the_person(qtbot: QtBot, opened: Opened) ->
     assert memory.choice.isHidden()
     memory.slider.slider.setValue(5)
     assert memory.choice.isVisible()
-    assert "With the drafter it fits up to 32k, ≈ 47–79 tok/s" in memory.choice.words
+    assert "With the drafter it fits up to 32k, ≈ 42–65 tok/s" in memory.choice.words
     assert "without it up to 41k, ≈ 42–54 tok/s" in memory.choice.words
     memory.choice.speed.click()
     assert memory.n_ctx == 32_768
@@ -420,7 +420,7 @@ def test_load_takes_context_and_precision_along_and_shows_the_chat(qtbot: QtBot,
 
 def test_a_load_that_does_not_fit_is_refused_here_and_can_be_forced(qtbot: QtBot, open_app: OpenApp) -> None:
     refusal = Failed(
-        0, "ContextTooLarge", "This context needs 14.4 GiB; 11.2 GiB are free.", "With 32 768 tokens it fits."
+        0, "ContextTooLarge", "This context needs 14.4 GiB; 11.2 GiB are free.", "With 32,768 tokens it fits."
     )
     opened = show(qtbot, open_app(Script(speed=40.0, load_failure=refusal)))
     page = choose(qtbot, opened, "starter")

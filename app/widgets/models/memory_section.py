@@ -9,7 +9,7 @@ from app import fonts
 from app.format import context, count, memory_size, share
 from app.models import words
 from app.models.budgets import Budgets
-from app.models.memory import bars_of, legend_of, table_of
+from app.models.memory import bars_of, kept_words, legend_of, table_of
 from app.models.subject import Subject
 from app.trouble import Trouble
 from app.widgets.models.context_slider import ContextSlider
@@ -19,11 +19,13 @@ from app.widgets.models.speed_or_context import SpeedOrContextBox
 from app.widgets.models.table import Table
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import label
-from engine.budget.budget import Budget, ContextBudget, KvType
+from engine.budget.budget import Budget, ContextBudget, KvType, Segment
+from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.models_service import BudgetRequest
 
 _USUAL_N_CTX = 8192
 _PAUSE_MS = 150
+_DRAFTERS_SEGMENTS = (Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE)
 
 
 class MemorySection(QWidget):
@@ -190,10 +192,11 @@ class MemorySection(QWidget):
         self.legend.set_parts(legend_of(bars))
         about = "≈ " if budget.is_estimate else ""
         until = "fits at every length" if contexts and largest >= contexts[-1] else words.fits_until(largest)
+        kept = kept_words(at.segment_bytes(Segment.RESERVE))
         self._total.setText(
-            f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')} · {until}"
+            f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')},{kept} · {until}"
         )
-        self._why.setText(_why(budget))
+        self._why.setText(_why(budget, at, self._subject.picked_drafter.kind))
         self._why.setVisible(bool(self._why.text()))
         self.table.set_rows(table_of(at))
         self._caption.setText(f"Context: {context(at.n_ctx)}")
@@ -209,7 +212,7 @@ def _request(subject: Subject, kv_type: KvType, *, race: bool) -> BudgetRequest 
     return BudgetRequest(bundle, remote, kv_types=(kv_type,), race=race)
 
 
-def _why(budget: Budget) -> str:
+def _why(budget: Budget, at: ContextBudget, drafter: DrafterKind) -> str:
     """Return what the numbers rest on, and what does not fit on the GPU."""
     lines = []
     if budget.is_estimate:
@@ -222,4 +225,6 @@ def _why(budget: Budget) -> str:
             f"{budget.n_gpu_layers_that_fit} of {count(budget.n_layers, 'layer')} fit on the GPU; "
             "the others run on the processor, which is slower."
         )
+    if drafter not in RUNNABLE_DRAFTERS and any(at.segment_bytes(one) for one in _DRAFTERS_SEGMENTS):
+        lines.append("Its drafter is counted in for when it can be used; until then it is not loaded.")
     return " ".join(lines)
