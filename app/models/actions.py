@@ -9,7 +9,7 @@ from app.format import file_size
 from app.models import words
 from app.models.subject import Subject
 from engine.download.progress import DownloadProgress
-from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle
+from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle, DrafterKind
 from engine.recommend.advice import Fit
 
 
@@ -37,7 +37,8 @@ def offered(
     `running` is what uses the loaded bundle now, in a word.
     """
     if subject.installed is not None:
-        note = "" if subject.picked_drafter.kind in RUNNABLE_DRAFTERS else _DRAFTER_NOTE
+        is_substitute = not subject.installed.bundle.drafter.can_run
+        note = _DRAFTER_NOTE if is_substitute and subject.picked_drafter.kind is DrafterKind.NGRAM else ""
         if is_loaded:
             return Offered(Act.COMPARE, "Compare", note)
         stops = f"Loading it stops the {running} that is running." if running else ""

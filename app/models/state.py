@@ -8,6 +8,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge import ModelsBridge
+from app.models.drafters import LocalDrafters
 from app.trouble import Trouble, trouble_of
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.models.bundle import Bundle
@@ -88,6 +89,7 @@ class ModelsState(QObject):
         self.is_online = True
         self.user = ""
         self.measuring: MeasureProgress | None = None
+        self.drafters = LocalDrafters(service, bridge, self)
         self.going: frozenset[str] = frozenset()
         self._jobs: dict[int, Job] = {}
         bridge.offers_listed.connect(self._on_offers)

@@ -65,7 +65,7 @@ class ModelsPage(QWidget):
         self.notice = Notice()
         self.offline = Notice()
         self.lesson = Lesson()
-        self.detail = ModelDetail(state, self.budgets, session)
+        self.detail = ModelDetail(state, self.budgets, session, state.drafters)
         self.loading = LoadStrip(session)
         self.side = QStackedWidget()
         self.doing = ModelsActions(self, state, session, self.detail)

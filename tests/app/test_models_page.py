@@ -204,7 +204,9 @@ def test_the_slider_shows_what_each_context_takes_and_until_where_it_fits(
     qtbot: QtBot, opened: Opened
 ) -> None:
     memory = choose(qtbot, opened, "gemma-4-e4b").detail.memory
-    assert memory.words.startswith("≈ 5.9 GiB with a context of 8,192 tokens, and 400 MiB kept free · fits until ")
+    assert memory.words.startswith(
+        "≈ 5.9 GiB with a context of 8,192 tokens, and 400 MiB kept free · fits until "
+    )
     assert memory.slider.mark == "fits until 95k"
     assert memory.bars[0].caption == "takes 5.6 GiB, leaves 5.6 GiB"
     memory.slider.slider.setValue(6)
@@ -259,7 +261,8 @@ def test_incompatible_drafters_are_shown_greyed_with_the_reason(qtbot: QtBot, op
     page.detail.choices._fill_drafters(menu)
     refused = [one for one in menu.actions() if not one.isEnabled()]
     assert len(refused) == 1
-    assert "hidden size 4096; this one has 5120" in refused[0].text()
+    assert refused[0].text().endswith("does not fit")
+    assert "hidden size 4096; this one has 5120" in refused[0].toolTip()
     assert menu.actions()[0].isChecked()
     versions = QMenu()
     page.detail.choices._fill_versions(versions)

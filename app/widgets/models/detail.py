@@ -12,8 +12,9 @@ from app.format import file_size, share
 from app.models import words
 from app.models.actions import Act, Offered, offered
 from app.models.budgets import Budgets
+from app.models.drafters import LocalDrafters
 from app.models.state import ModelsState
-from app.models.subject import Subject
+from app.models.subject import Subject, drafted_subject
 from app.session import EngineSession
 from app.widgets.flow import FlowLayout
 from app.widgets.markdown_view import MarkdownView
@@ -47,9 +48,11 @@ class ModelDetail(QScrollArea):
     folder_asked = Signal(object)
     hub_asked = Signal(str)
 
-    def __init__(self, state: ModelsState, budgets: Budgets, session: EngineSession) -> None:
+    def __init__(
+        self, state: ModelsState, budgets: Budgets, session: EngineSession, drafters: LocalDrafters
+    ) -> None:
         super().__init__()
-        self._state, self._session = state, session
+        self._state, self._session, self._drafters = state, session, drafters
         self._subject = Subject()
         self._offered = Offered(Act.NONE)
         self._title = label(font=fonts.heading(), wraps=True)
@@ -130,6 +133,7 @@ class ModelDetail(QScrollArea):
         self.memory.choice_due.connect(self._show_choice)
         self.memory.without_drafter.connect(self._leave_drafter_out)
         self._state.downloads_changed.connect(self._on_download)
+        self._drafters.changed.connect(self._on_drafters)
         self._state.verifying_changed.connect(self._on_verifying)
         self._session.state_changed.connect(lambda _: self._show_actions())
         self._session.running_changed.connect(lambda _: self._show_actions())
@@ -163,6 +167,10 @@ class ModelDetail(QScrollArea):
         is_other = subject.id != self._subject.id
         remote = subject.remote
         subject = replace(subject, here=self._state.installed_from(remote.id) if remote else None)
+        if subject.is_whole_offer and subject.installed is not None:
+            target = subject.installed.bundle.target
+            self._drafters.ask(target)
+            subject = drafted_subject(subject, self._drafters.of(target) or subject.local)
         self._subject = subject
         self._title.setText(subject.title)
         for line, text in (
@@ -242,6 +250,11 @@ class ModelDetail(QScrollArea):
     def _on_download(self, download_id: str) -> None:
         if self._subject.remote is not None and self._subject.remote.id == download_id:
             self._show_actions()
+
+    def _on_drafters(self, target: str) -> None:
+        installed = self._subject.installed
+        if installed is not None and installed.bundle.target == target:
+            self.show_subject(self._subject)
 
     def _on_verifying(self, model_id: str, fraction: float) -> None:
         installed = self._subject.installed
