@@ -118,6 +118,7 @@ class ModelsPage(QWidget):
         self._state.downloads_changed.connect(lambda _: self._show_rows())
         self._state.connection_changed.connect(self._on_connection)
         self._state.troubled.connect(self._on_trouble)
+        self._state.token_checked.connect(self._on_token)
         self.hub.changed.connect(self._show_rows)
         self.hub.repo_changed.connect(self._on_repo)
         self.hub.judged.connect(self._on_judged)
@@ -245,7 +246,9 @@ class ModelsPage(QWidget):
         self._show_rows()
 
     def _on_trouble(self, job: Job, trouble: Trouble) -> None:
-        if job.task in (Task.REMOVE, Task.VERIFY, Task.TOKEN):
+        if job.task is Task.TOKEN:
+            return  # It is told where the token was entered.
+        if job.task in (Task.REMOVE, Task.VERIFY):
             self.detail.notice.tell(trouble)
         elif job.task is Task.MEASURE:
             self.notice.tell(trouble, Remedy("Measure again", self._state.measure))
@@ -263,6 +266,14 @@ class ModelsPage(QWidget):
         if self._wanted_repo:
             self.open_repo(self._wanted_repo)
         self._show_rows()
+
+    def _on_token(self, user: str) -> None:
+        """Ask again for what was not to be had without the token."""
+        if user:
+            self.budgets.forget()
+            self.detail.show_memory()
+            if self._wanted_repo in self.hub.repo_troubles:
+                self.open_repo(self._wanted_repo)
 
     def _enter_list(self) -> None:
         if not self.list.choose(self.list.key):

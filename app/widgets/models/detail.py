@@ -130,6 +130,7 @@ class ModelDetail(QScrollArea):
         self.all_versions.clicked.connect(lambda: self.hub_asked.emit(self._subject.source_repo))
         self.choices.subject_changed.connect(self.show_subject)
         self.choices.loading_changed.connect(self.show_memory)
+        self.memory.gated.connect(self._on_gated)
         self.memory.choice_due.connect(self._show_choice)
         self.memory.without_drafter.connect(self._leave_drafter_out)
         self._state.downloads_changed.connect(self._on_download)
@@ -241,6 +242,12 @@ class ModelDetail(QScrollArea):
     def _show_choice(self) -> None:
         """Bring the choice into view, once it has its place."""
         QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(self.memory.choice, 0, 16))
+
+    def _on_gated(self) -> None:
+        """Say what is to do, also where the list did not know that the owner asks for consent."""
+        if self.gate.isHidden():
+            self.gate.show_gate("auto", self._subject.source_repo)
+        self.gate.show_refusal()
 
     def _leave_drafter_out(self) -> None:
         """Take n-gram, which needs no memory, in the drafter's place."""

@@ -34,6 +34,7 @@ class MemorySection(QWidget):
     Signals:
         n_ctx_changed(int): another context is picked.
         without_drafter: the person would rather have the longer context.
+        gated: the Hub asks for consent before it can be told.
         choice_due: there is a choice to make between speed and context.
         said(str): what was found, for a screen reader.
     """
@@ -42,6 +43,7 @@ class MemorySection(QWidget):
     without_drafter = Signal()
     said = Signal(str)
     choice_due = Signal()
+    gated = Signal()
 
     def __init__(self, budgets: Budgets) -> None:
         super().__init__()
@@ -168,6 +170,10 @@ class MemorySection(QWidget):
         self._total.setText(sentence)
 
     def _show_trouble(self, trouble: Trouble) -> None:
+        if trouble.is_gate:
+            self._total.setText("What it takes can be told once the Hub gives access.")
+            self.gated.emit()
+            return
         self._total.setText("What it takes is not known.")
         self.notice.tell(trouble, Remedy("Try again", self._again), tone="plain")
 
