@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Final
 
-from engine.budget.budget import KvType, Segment
+from engine.budget.budget import CTX_STEP, KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
 from engine.budget.shape import Shape, shape_of
 from engine.models.catalogue import CatalogueEntry
@@ -14,7 +14,6 @@ from engine.models.gguf_header import GgufHeader
 ERROR_FRACTION: Final = 0.1
 """How far an estimate of everything may be off (tests/engine/budget/test_estimate.py)."""
 
-_CTX_STEP: Final = 256
 _N_BATCH: Final = 512
 _N_ROWS: Final = 17
 _FLOAT_BYTES: Final = 4
@@ -90,7 +89,7 @@ def kv_bytes(numbers_per_token: int, n_ctx: int, kv_type: KvType) -> int:
 
 
 def padded(n_cells: int) -> int:
-    return -(-n_cells // _CTX_STEP) * _CTX_STEP
+    return -(-n_cells // CTX_STEP) * CTX_STEP
 
 
 def compute_bytes(n_ctx: int, n_embd: int, n_ff: int, n_attention: int, n_vocab: int) -> int:

@@ -13,12 +13,12 @@ import msgspec
 
 from engine.cli.arguments import RunOptions
 from engine.cli.models.entries import not_here_yet
+from engine.download.unfinished import list_everything
 from engine.errors import FileGone, NoSuchModel
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.shelf.installed_model import InstalledModel
 from engine.shelf.naming import find_usable
 from engine.shelf.starter import find_starter
-from engine.shelf.unfinished import list_everything
 
 ListModels = Callable[[], tuple[InstalledModel, ...]]
 

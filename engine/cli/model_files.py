@@ -6,13 +6,13 @@ from pathlib import Path
 
 from engine.cli.model_argument import find_header, parse_remote
 from engine.cli.models.entries import find_entry
+from engine.download.unfinished import list_everything
 from engine.folders import headers_folder
 from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
 from engine.shelf.naming import find_exactly, find_usable
-from engine.shelf.unfinished import list_everything
 
 _NAMED = {"ngram": NGRAM_DRAFTER, "none": NO_DRAFTER, "mtp": DrafterChoice(DrafterKind.MTP)}
 

@@ -11,22 +11,22 @@ from pathlib import Path
 
 import msgspec
 
-from engine.download.abandon import run_or_abandon
-from engine.download.contents import ReadFacts, checked_contents, unreadable_files
-from engine.download.jobs import Job, done_bytes, forget_job, write_job
-from engine.download.line import Hub
-from engine.download.meters import FileMeter, SpeedMeter, joint_state
-from engine.download.names import check_bundle
-from engine.download.outcome import outcome_of
-from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.remove import delete_unused
-from engine.download.store import (
+from engine.bundles.names import check_bundle
+from engine.bundles.store import (
     is_stored,
     known_file,
     read_manifest,
     read_manifests,
     write_manifest,
 )
+from engine.download.abandon import run_or_abandon
+from engine.download.contents import ReadFacts, checked_contents, unreadable_files
+from engine.download.jobs import Job, done_bytes, forget_job, write_job
+from engine.download.line import Hub
+from engine.download.meters import FileMeter, SpeedMeter, joint_state
+from engine.download.outcome import outcome_of
+from engine.download.progress import DownloadProgress, DownloadState
+from engine.download.remove import delete_unused
 from engine.download.streams import each_over_streams
 from engine.download.switch import Switch
 from engine.download.transfer import Transfer, TransferSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.download.store import file_path
+from engine.bundles.store import file_path
 from engine.errors import SlipstreamError, WrongKindOfFile
 from engine.models.bundle import DrafterKind
 from engine.models.facts import ModelFacts

@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.bundles.names import check_bundle
 from engine.download import disk
 from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
 from engine.download.contents import ReadFacts
 from engine.download.jobs import read_jobs, sweep
 from engine.download.line import Hub
-from engine.download.names import check_bundle
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.transfer import TransferSettings
 from engine.errors import BadOption, DiskFull

@@ -14,8 +14,8 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from engine.bundles.store import WORK_FOLDER
 from engine.download.located import Located
-from engine.download.store import WORK_FOLDER
 from engine.download.switch import Switch
 from engine.errors import DiskFull
 from engine.json_file import read_json, write_json

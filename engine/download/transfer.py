@@ -11,12 +11,12 @@ import httpx2
 import msgspec
 
 from engine.atomic_file import replace_patiently
+from engine.bundles.store import file_path
 from engine.download.filling import FileReport, Filling, OtherVersion
 from engine.download.line import Hub, Line, open_line
 from engine.download.located import Located, locate
 from engine.download.partial import Digest, Partial, digest_for, feed_file, held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.download.switch import Switch
 from engine.errors import ChangedOnHub, DamagedDownload, SlipstreamError
 from engine.hub.failures import Busy, failure_of_exception

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.bundles.store import pending_bundles, read_manifests
 from engine.cli.models.entries import find_entry
-from engine.download.store import pending_bundles, read_manifests
 from engine.errors import BadOption
 from engine.folders import models_folder
 from engine.hub.client import HubClient

@@ -11,12 +11,12 @@ import msgspec
 from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, write_json
+from engine.download.unfinished import unusable_models
 from engine.models.bundle import DrafterKind
 from engine.shelf.installed_model import InstalledModel, Place
 from engine.shelf.listing import Shelf
 from engine.shelf.naming import fetch_again
 from engine.shelf.shelf import read_shelf
-from engine.shelf.unfinished import unusable_models
 
 PLACE_NAMES = {
     Place.STARTER: "comes with Slipstream",

@@ -10,10 +10,10 @@ from engine.cli.models.list import PLACE_NAMES
 from engine.cli.models.table import size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, write_json
+from engine.download.unfinished import drop, list_everything
 from engine.errors import NotOurs
 from engine.folders import models_folder
 from engine.shelf.naming import find_installed
-from engine.shelf.unfinished import drop, list_everything
 
 
 def add_remove(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

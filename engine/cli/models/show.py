@@ -14,6 +14,7 @@ from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
+from engine.download.unfinished import list_everything
 from engine.errors import BadOption, NoSuchModel
 from engine.folders import headers_folder
 from engine.hub.client import HubClient
@@ -24,7 +25,6 @@ from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, load_catalo
 from engine.models.remote import RemoteFile
 from engine.shelf.installed_model import InstalledModel
 from engine.shelf.naming import find_installed
-from engine.shelf.unfinished import list_everything
 
 _MAX_WIDTH = 100
 _COMMON_LABEL = "Q4_K_M"

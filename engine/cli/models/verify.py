@@ -9,11 +9,11 @@ import msgspec
 from engine.cli.models.verb import add_verb
 from engine.cli.progress import ProgressLine
 from engine.cli.terminal import printable, write_json
+from engine.download.unfinished import list_everything
 from engine.errors import NotAModelFile
 from engine.shelf.checking import can_compare, verify_installed
 from engine.shelf.installed_model import InstalledModel
 from engine.shelf.naming import fetch_again, find_installed
-from engine.shelf.unfinished import list_everything
 
 
 def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path, read_manifest
 from engine.download.contents import checked_contents, unreadable_files
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions
 from engine.download.progress import DownloadState
-from engine.download.store import file_path, read_manifest
 from engine.errors import NotAModelFile, WrongKindOfFile
 from engine.models.bundle import DrafterKind
 from engine.models.facts import read_facts

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from huggingface_hub import try_to_load_from_cache
 
+from engine.bundles.store import file_path, read_manifests
 from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
 from engine.download.jobs import Job, read_jobs, write_job
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions, Downloads
 from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.store import file_path, read_manifests
 from engine.errors import BadOption, DiskFull, UnsafeName
 from engine.models.remote import RemoteBundle
 from tests.engine.download.kit import HASTY, Running, bundle_of, some_bytes

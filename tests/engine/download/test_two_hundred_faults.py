@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions
 from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.store import file_path
 from engine.models.remote import RemoteBundle
 from tests.engine.download.kit import HASTY, Running, bundle_of, some_bytes
 from tests.hub_server.faults import Fault, FaultKind

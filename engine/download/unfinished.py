@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.bundles.store import read_manifest
 from engine.download.jobs import Job, done_bytes, forget_job, read_jobs
 from engine.download.partial import partial_of
 from engine.download.progress import DownloadState
 from engine.download.remove import delete_unused, remove_bundle
-from engine.download.store import read_manifest
 from engine.errors import BadOption, FileInUse
 from engine.folders import models_folder
 from engine.shelf.installed_model import InstalledModel
