@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import queue
+import re
 import signal
 import sys
 import time
@@ -33,6 +34,7 @@ from engine.models.remote import RemoteBundle
 _POLL_S = 0.2
 _PATIENCE_S = 3.0
 _EXIT_SIGNAL_BASE = 128
+_DIGITS = re.compile(r"\d+")
 
 
 def add_download(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -99,6 +101,7 @@ def _follow(downloads: Downloads, bundle: RemoteBundle) -> tuple[DownloadProgres
     news: queue.SimpleQueue[DownloadProgress | int] = queue.SimpleQueue()
     last: DownloadProgress | None = None
     interrupted_by, deadline_s = 0, float("inf")
+    told: set[str] = set()
     with _signals_to(news), ProgressLine() as line:
         downloads.start(news.put)
         try:
@@ -115,12 +118,21 @@ def _follow(downloads: Downloads, bundle: RemoteBundle) -> tuple[DownloadProgres
                     elif event.id == bundle.id and (last is not None or event.state.is_active):
                         # What an earlier run left is told as paused before this one begins.
                         last = event
+                        _tell_of_waiting(event, told, line)
                         line.show(progress_text(event))
                         if not event.state.is_active:
                             break
         finally:
             downloads.stop()
     return last, interrupted_by
+
+
+def _tell_of_waiting(event: DownloadProgress, told: set[str], line: ProgressLine) -> None:
+    """Say once why nothing comes; the seconds in a sentence do not make it another one."""
+    reason = _DIGITS.sub("", event.sentence)
+    if event.state is DownloadState.STALLED and reason and reason not in told:
+        told.add(reason)
+        line.note(f"slipstream: {event.id}: {event.sentence}")
 
 
 @contextlib.contextmanager
@@ -140,7 +152,8 @@ def progress_text(progress: DownloadProgress) -> str:
     """Return one line: "gemma-4-e4b: 37 %, 1.84 GB of 4.98 GB, 12 MB/s, 4 min left"."""
     parts = [f"{progress.id}: {progress.fraction:.0%}"]
     if progress.size_bytes:
-        parts.append(f"{size_text(progress.done_bytes)} of {size_text(progress.size_bytes)}")
+        done = size_text(progress.done_bytes) if progress.done_bytes else "0"
+        parts.append(f"{done} of {size_text(progress.size_bytes)}")
     if progress.state is DownloadState.RUNNING and progress.bytes_per_s:
         parts.append(f"{size_text(int(progress.bytes_per_s))}/s")
     elif progress.state is not DownloadState.RUNNING:

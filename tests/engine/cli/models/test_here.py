@@ -188,6 +188,23 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on_from_there(
     assert filled.body_bytes < 1.2 * len(TARGET)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process there")
+def test_why_nothing_comes_is_told_once_though_nobody_looks(
+    places: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in places.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    process = start_slipstream(["models", "download", "smollm2-1.7b"])
+    assert process.stderr is not None
+    line = process.stderr.readline().decode()
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert line == "slipstream: smollm2-1.7b: The Hub cannot be reached; trying again.\n"
+    assert err.decode().startswith("slipstream: paused")
+
+
 # -------------------------------------------------------------------------------------- remove and verify
 
 

@@ -57,7 +57,8 @@ def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> Non
 def test_a_limit_within_a_page_is_kept_and_nothing_is_left_out_after_it(filled: HubServer) -> None:
     for number in range(3):
         filled.add(f"org/more-{number}B-GGUF", {"m-Q4_0.gguf": b"x"})
-    found, cursor = [], ""
+    found: list[str] = []
+    cursor = ""
     while len(found) < 5:
         told = json.loads(_run(filled, "search", "--limit", "2", "--json", "--cursor", cursor).out)
         assert 0 < len(told["models"]) <= 2
