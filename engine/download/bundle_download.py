@@ -21,6 +21,7 @@ from engine.bundles.store import (
 )
 from engine.download.abandon import run_or_abandon
 from engine.download.contents import ReadFacts, checked_contents, unreadable_files
+from engine.download.disk import require_writable
 from engine.download.jobs import Job, done_bytes, forget_job, write_job
 from engine.download.line import Hub
 from engine.download.meters import FileMeter, SpeedMeter, joint_state
@@ -202,6 +203,7 @@ class BundleDownload:
 
     def _run(self) -> None:
         check_bundle(self.bundle)
+        require_writable(self.around.folder)
         self._set(DownloadState.CHECKING)
         if not all(file.is_pinned for file in self.bundle.files):
             self._pin()

@@ -91,4 +91,5 @@ def _names(name: str, label: str, files: Sequence[RemoteFile]) -> bool:
 
 def _what_there_is(repo: HubRepo) -> str:
     labels = ", ".join(quantisation.label for quantisation in repo.quantisations)
-    return f"There are {labels}. `slipstream models show {repo.model.repo}` lists all files."
+    there = "There are" if len(repo.quantisations) > 1 else "There is"
+    return f"{there} {labels}. `slipstream models show {repo.model.repo}` lists all files."
