@@ -16,6 +16,7 @@ import msgspec
 
 from engine.bundles.store import file_path
 from engine.cli.models.choice import choose_remote
+from engine.cli.models.hub import open_hub
 from engine.cli.models.table import size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.progress import ProgressLine
@@ -25,7 +26,6 @@ from engine.download.manager import DownloadOptions, Downloads
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.errors import SlipstreamError
 from engine.folders import models_folder
-from engine.hub.client import HubClient
 from engine.hub.resolve import resolve_bundle
 from engine.hub.token import read_token
 from engine.models.bundle import RUNNABLE_DRAFTERS
@@ -52,7 +52,7 @@ def add_download(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def download(given: argparse.Namespace) -> int:
     """Download what is named and say where it is; a signal pauses, and its number makes the exit code."""
-    with contextlib.closing(HubClient()) as client:
+    with contextlib.closing(open_hub()) as client:
         bundle = choose_remote(given.name, given.files, client)
         _warn_of_drafter(bundle)
         options = DownloadOptions(resolve=lambda unpinned: resolve_bundle(unpinned, client))

@@ -8,11 +8,11 @@ import re
 
 import msgspec
 
+from engine.cli.models.hub import open_hub
 from engine.cli.models.table import count_text, print_table
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import write_json
 from engine.errors import BadOption
-from engine.hub.client import HubClient
 from engine.hub.listing import HubModel, HubQuery, HubSort
 from engine.hub.pasted import parse_address
 
@@ -71,7 +71,7 @@ def _find(query: HubQuery, cursor: str, limit: int) -> tuple[list[HubModel], str
     at, _, told = cursor.partition("~")
     n_told = int(told) if told.isdecimal() and len(told) < 6 else 0
     models: list[HubModel] = []
-    with contextlib.closing(HubClient()) as client:
+    with contextlib.closing(open_hub()) as client:
         for _page in range(_MAX_PAGES):
             page = client.search(query, at)
             left = limit - len(models)

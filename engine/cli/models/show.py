@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import sys
 from typing import Any
 
 import msgspec
 
 from engine.cli.models.entries import find_entry
+from engine.cli.models.hub import open_hub
 from engine.cli.models.installed import show_installed
 from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
 from engine.download.unfinished import list_everything
-from engine.errors import BadOption, NoSuchModel
+from engine.errors import BadOption, GatedRepository, NoSuchModel, TokenRefused
 from engine.folders import headers_folder
 from engine.hub.client import HubClient
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
@@ -57,15 +59,16 @@ def show(given: argparse.Namespace) -> int:
     if "/" not in name:
         show_installed(_find_installed(name), given.json)
         return 0
-    with contextlib.closing(HubClient()) as client:
+    with contextlib.closing(open_hub()) as client:
         repo = client.open_repo(name)
         if given.judge is not None:
             repo = _judge(repo, given.judge, client)
         page_url = client.page_url(name)
+        is_open = not repo.model.gate or client.has_access(name)
     if given.json:
         write_json(msgspec.json.encode(repo_facts(repo)).decode())
     else:
-        _show_repo(repo, page_url, with_readme=given.readme)
+        _show_repo(repo, "" if is_open else page_url, with_readme=given.readme)
     return 0
 
 
@@ -92,7 +95,11 @@ def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
             raise BadOption(f"There is no quantisation “{label}” here. There are: {known}.")
         chosen = repo.quantisations[0]
     whole = find_drafters(repo, client, load_catalogue())
-    return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
+    try:
+        return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
+    except (GatedRepository, TokenRefused) as error:
+        print(f"slipstream: No drafter was judged. {error.sentence}", file=sys.stderr)
+        return whole
 
 
 def repo_facts(repo: HubRepo) -> dict[str, Any]:
@@ -139,7 +146,8 @@ def _print_files(files: tuple[RemoteFile, ...], use: str, rough_bytes: int) -> N
         print(printable(f"{use + ':':9}{size:>9}  {file.repo}/{file.path}"))
 
 
-def _show_repo(repo: HubRepo, page_url: str, *, with_readme: bool) -> None:
+def _show_repo(repo: HubRepo, gate_url: str, *, with_readme: bool) -> None:
+    """Print a repository; `gate_url` is where its terms are still to be accepted, "" if they need not be."""
     model = repo.model
     facts = [
         f"{count_text(model.n_params)} parameters" if model.n_params else "",
@@ -149,9 +157,9 @@ def _show_repo(repo: HubRepo, page_url: str, *, with_readme: bool) -> None:
     ]
     print(printable(f"{model.repo} at {repo.revision[:12]}"))
     print(printable(", ".join(fact for fact in facts if fact)))
-    if model.gate:
+    if gate_url:
         approval = " and wait for approval" if model.gate == "manual" else ""
-        print(f"Accept the terms at {page_url}{approval} before a download.")
+        print(f"Accept the terms at {gate_url}{approval} before a download.")
     print()
     if repo.quantisations:
         rows = [(q.label, size_text(q.size_bytes), _files_text(q.files)) for q in repo.quantisations]

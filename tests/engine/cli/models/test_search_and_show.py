@@ -143,6 +143,30 @@ def test_a_gate_is_told_with_its_address(filled: HubServer) -> None:
     )
 
 
+def test_a_gate_that_is_open_for_the_token_asks_for_nothing(filled: HubServer) -> None:
+    filled.users[TOKEN] = "me"
+    filled.repositories["org/plain-1B-GGUF"].readers.add("me")
+    assert "Accept the terms" not in _run(filled, "show", "org/plain-1B-GGUF", token=TOKEN).out
+
+
+def test_drafters_behind_a_gate_stay_unjudged_and_the_page_is_shown(
+    filled: HubServer, tmp_path: Path
+) -> None:
+    outcome = _run(filled, "show", "org/plain-1B-GGUF", "--judge", "Q4_0", home=tmp_path)
+    assert outcome.code == 0, outcome.err
+    assert (
+        "No drafter was judged. “org/plain-1B-GGUF” asks everybody to accept its terms first." in outcome.err
+    )
+    assert "N-gram" in outcome.out
+
+
+def test_a_token_that_cannot_be_one_is_told_of(filled: HubServer) -> None:
+    outcome = _run(filled, "search", "gemma", token="hf two words")
+    assert outcome.code == 0
+    assert "What the variable HF_TOKEN holds is no token of the Hugging Face Hub" in outcome.err
+    assert "two words" not in outcome.err
+
+
 @pytest.mark.parametrize("entry", [load_catalogue()[-1]], ids=lambda e: e.bundle.id)
 def test_a_bundle_of_the_catalogue_is_shown_without_a_network(hub: HubServer, entry: Any) -> None:
     outcome = _run(hub, "show", entry.bundle.id)
