@@ -92,6 +92,8 @@ class LoadedBundle:
     def predicted_bytes(self) -> dict[str, int]:
         """Return what was expected that `memory_bytes` would be, with the snapshots that have been taken by now."""
         expected = predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        if not expected:
+            return {}
         snapshot_bytes = sum(context.snapshot_bytes for context in self.contexts())
         return {**expected, HOST: expected.get(HOST, 0) + snapshot_bytes}
 
