@@ -92,8 +92,8 @@ def speed_range(low: float, high: float) -> str:
 
 
 def count(n: int, singular: str, plural: str | None = None) -> str:
-    """Return "1 token" or "128 tokens"."""
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}".replace(",", _NARROW_SPACE)
+    """Return "1 token" or "8,192 tokens"."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _scaled(n: float, base: int, units: tuple[str, ...]) -> str:

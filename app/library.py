@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal
 
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.models_events import LocalDrafter
 
 ListInstalled = Callable[[Sequence[str]], tuple[Bundle, ...]]
 
@@ -21,9 +22,13 @@ class Library(QObject):
 
     Signals:
         changed(tuple[Bundle, ...])
+        drafters_wanted(str): what on this computer may draft for this target is to be looked up.
+        drafters_changed(str): it is known now.
     """
 
     changed = Signal(object)
+    drafters_wanted = Signal(str)
+    drafters_changed = Signal(str)
     _found = Signal(object)
 
     def __init__(
@@ -34,6 +39,7 @@ class Library(QObject):
         self._opened = tuple(opened)
         self._bundles: tuple[Bundle, ...] = ()
         self._has_shelf = False
+        self._drafters: dict[str, tuple[LocalDrafter, ...]] = {}
         self._found.connect(self._on_found, Qt.ConnectionType.QueuedConnection)
 
     @property
@@ -65,11 +71,19 @@ class Library(QObject):
 
     def put_shelf(self, shelf: Sequence[Bundle]) -> None:
         """Take what the models' facade found: it knows drafters from models. Files opened since stay."""
-        if shelf:
+        if shelf or self._has_shelf:
             self._has_shelf = True
             known = {bundle.target for bundle in shelf}
             opened = [one for one in self._bundles if one.target in self._opened and one.target not in known]
             self._take((*shelf, *opened))
+
+    def drafters(self, target: str) -> tuple[LocalDrafter, ...] | None:
+        """Return what may draft for `target`, the best first; None while that is not known."""
+        return self._drafters.get(target)
+
+    def put_drafters(self, target: str, drafters: Sequence[LocalDrafter]) -> None:
+        self._drafters[target] = tuple(drafters)
+        self.drafters_changed.emit(target)
 
     def _on_found(self, bundles: tuple[Bundle, ...]) -> None:
         if not self._has_shelf:
@@ -90,4 +104,5 @@ class Library(QObject):
     def _take(self, bundles: tuple[Bundle, ...]) -> None:
         if bundles != self._bundles:
             self._bundles = bundles
+            self._drafters.clear()
         self.changed.emit(bundles)

@@ -19,6 +19,7 @@ from app.bridge import EngineBridge, ModelsBridge
 from app.icons import app_icon
 from app.library import Library, ListInstalled
 from app.models.actions import loadable
+from app.models.drafters import LocalDrafters
 from app.models.notes import EngineNotes
 from app.models.state import ModelsState
 from app.session import EngineSession
@@ -79,6 +80,7 @@ def open_window(
     for part in (bridge, session, library, keeper, models_bridge, models, notes):
         part.setParent(window)
     models.offers_changed.connect(lambda: library.put_shelf(models.installed))
+    _share_drafters(library, models.drafters)
     library.changed.connect(lambda bundles: choose_first(session, read, bundles))
     if read.trouble:
         window.tell(read.trouble)
@@ -88,6 +90,19 @@ def open_window(
     QTimer.singleShot(0, models.start)
     QTimer.singleShot(0, library.refresh)
     return window
+
+
+def _share_drafters(library: Library, drafters: LocalDrafters) -> None:
+    """Have the library ask the models' facade what may draft for a model, anew whenever other files are here."""
+
+    def put(target: str) -> None:
+        library.put_drafters(target, drafters.of(target))
+
+    library.drafters_wanted.connect(
+        lambda target: (put if drafters.is_known(target) else drafters.ask)(target)
+    )
+    drafters.changed.connect(put)
+    library.changed.connect(lambda _: drafters.forget())
 
 
 def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[Bundle]) -> None:

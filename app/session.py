@@ -49,6 +49,9 @@ class EngineSession(QObject):
         state_changed(ModelState): loading began, went on, ended or failed.
         reload_failed(Trouble): after its process was lost, the bundle could not be loaded again.
         silence_changed(float): the models' process has not answered for so many seconds; 0: it answers.
+        stop_asked: whoever uses what is loaded is to stop.
+        running_changed(str): what uses it now, in a word; "" for nothing.
+        unloaded: what was asked to be given back is gone.
     """
 
     choice_changed = Signal(object)
@@ -57,6 +60,9 @@ class EngineSession(QObject):
     state_changed = Signal(object)
     silence_changed = Signal(float)
     reload_failed = Signal(object)
+    stop_asked = Signal()
+    running_changed = Signal(str)
+    unloaded = Signal()
 
     def __init__(self, service: EngineService, bridge: EngineBridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -68,10 +74,14 @@ class EngineSession(QObject):
         self._state = ModelState()
         self._job = 0
         self._is_reload = False
+        self._before = ModelState()
+        self._left_off = self._unload_job = 0
+        self._running: dict[str, None] = {}
         self._news: deque[ModelState] = deque()
         bridge.load_progressed.connect(self._on_progress)
         bridge.loaded.connect(self._on_loaded)
         bridge.failed.connect(self._on_failed)
+        bridge.unloaded.connect(lambda event: self._on_unloaded(event.job))
         bridge.worker_lost.connect(self._on_worker_lost)
         bridge.reloading.connect(self._on_reloading)
         bridge.worker_silent.connect(self._on_silent)
@@ -99,6 +109,26 @@ class EngineSession(QObject):
     def can_cancel(self) -> bool:
         """Whether something loads that can be cancelled; after a lost process it takes a moment to begin."""
         return self._state.phase is ModelPhase.LOADING and self._job != 0
+
+    @property
+    def running(self) -> str:
+        """Return what uses the loaded bundle now: "comparison" or "answer", "" for nothing."""
+        return next(iter(self._running), "")
+
+    def set_running(self, what: str, is_running: bool) -> None:
+        """Note that `what`, a word for the person, begins or ends to use what is loaded."""
+        before = self.running
+        if is_running:
+            self._running[what] = None
+        else:
+            self._running.pop(what, None)
+        if self.running != before:
+            self.running_changed.emit(self.running)
+
+    def stop_running(self) -> None:
+        """Stop what uses the loaded bundle; what has come of it so far stays."""
+        if self._running:
+            self.stop_asked.emit()
 
     @property
     def is_choice_loaded(self) -> bool:
@@ -134,15 +164,36 @@ class EngineSession(QObject):
             if self._same_files(self._state.bundle) and self._state.settings in (settings, anyway):
                 return
             self.service.cancel(self._job)
+        elif self._state.phase is ModelPhase.LOADED:
+            self._before = self._state
+        else:
+            self._before = ModelState()
         self._job, self._is_reload = self.service.load(self._choice, settings), False
         self._set(ModelState(ModelPhase.LOADING, self._choice, settings=settings))
 
     def cancel_loading(self) -> None:
-        """Stop loading: nothing is loaded from now on, even where llama.cpp takes a moment to notice."""
+        """Stop loading: nothing is loaded from now on, even where llama.cpp takes a moment to notice.
+
+        A load that still waits for an answer or a comparison to end has changed nothing yet.
+        """
+        if self.can_cancel:
+            self.service.cancel(self._job)
+            self._left_off, self._job = self._job, 0
+            self._set(self._before if self._running else ModelState())
+
+    def unload(self) -> None:
+        """Give back what is loaded or loading, and stop what uses it; `unloaded` follows."""
+        self.stop_running()
         if self.can_cancel:
             self.service.cancel(self._job)
             self._job = 0
+        self._unload_job = self.service.unload()
+
+    def _on_unloaded(self, job: int) -> None:
+        if job == self._unload_job:
+            self._unload_job = 0
             self._set(ModelState())
+            self.unloaded.emit()
 
     def _same_files(self, bundle: Bundle | None) -> bool:
         """Whether `bundle` loads what the choice would: its name does not matter."""
@@ -166,6 +217,9 @@ class EngineSession(QObject):
     def _on_progress(self, event: LoadProgress) -> None:
         if self._is_mine(event.job):
             self._set(replace(self._state, what=event.what, fraction=event.fraction))
+        elif event.job == self._left_off and self._state.phase is ModelPhase.LOADED:
+            # It had begun after all, which unloads first.
+            self._set(ModelState())
 
     def _on_loaded(self, event: Loaded) -> None:
         if not self._is_mine(event.job):
@@ -174,6 +228,8 @@ class EngineSession(QObject):
         self._set(replace(self._state, phase=ModelPhase.LOADED, loaded=event, fraction=1.0, trouble=None))
 
     def _on_failed(self, event: Failed) -> None:
+        if self._unload_job:
+            self._on_unloaded(event.job)
         if not self._is_mine(event.job):
             return
         self._job = 0

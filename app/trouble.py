@@ -11,6 +11,7 @@ from engine.worker.messages import Failed
 
 _LOST = "WorkerDied"
 _CANCELLED = "Cancelled"
+_GATED = "GatedRepository"
 _TOO_LARGE = "ContextTooLarge"
 _LOAD_FAILED = "LoadFailed"
 # What memory the engine foresees has no kind of its own: engine/budget/refusal.py and engine/llama/context_settings.py.
@@ -34,6 +35,11 @@ class Trouble:
     @property
     def is_cancel(self) -> bool:
         return self.kind == _CANCELLED
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether the owner's consent is missing."""
+        return self.kind == _GATED
 
     @property
     def is_about_memory(self) -> bool:

@@ -40,5 +40,5 @@ SEED = "The same number gives the same random choices again; empty takes another
 CONTEXT = "How much of the conversation the model can see at once, in tokens."
 CONTEXT_CHOICE = (
     "How much of the conversation the model can see at once, in tokens; more takes more memory. Auto: what the "
-    "model was made for, at most 8 192. A change loads the model again with the next run."
+    "model was made for, at most 8,192. A change loads the model again with the next run."
 )

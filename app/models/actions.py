@@ -9,7 +9,7 @@ from app.format import file_size
 from app.models import words
 from app.models.subject import Subject
 from engine.download.progress import DownloadProgress
-from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle
+from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle, DrafterKind
 from engine.recommend.advice import Fit
 
 
@@ -29,11 +29,20 @@ class Offered:
     note: str = ""
 
 
-def offered(subject: Subject, download: DownloadProgress | None, *, is_loaded: bool) -> Offered:
-    """Return what can be done with `subject`; while it is being downloaded, its own row has the buttons."""
+def offered(
+    subject: Subject, download: DownloadProgress | None, *, is_loaded: bool, running: str = ""
+) -> Offered:
+    """Return what can be done with `subject`; while it is being downloaded, its own row has the buttons.
+
+    `running` is what uses the loaded bundle now, in a word.
+    """
     if subject.installed is not None:
-        note = "" if subject.picked_drafter.kind in RUNNABLE_DRAFTERS else _DRAFTER_NOTE
-        return Offered(Act.COMPARE, "Compare", note) if is_loaded else Offered(Act.LOAD, "Load", note)
+        is_substitute = not subject.installed.bundle.drafter.can_run
+        note = _DRAFTER_NOTE if is_substitute and subject.picked_drafter.kind is DrafterKind.NGRAM else ""
+        if is_loaded:
+            return Offered(Act.COMPARE, "Compare", note)
+        stops = f"Loading it stops the {running} that is running." if running else ""
+        return Offered(Act.LOAD, "Load", f"{stops} {note}".strip())
     if subject.remote is None or (download is not None and not download.state.is_over):
         return Offered(Act.NONE)
     size = f" {file_size(subject.size_bytes)}" if subject.size_bytes else ""

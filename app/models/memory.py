@@ -21,35 +21,44 @@ class Part:
 
     @property
     def tip(self) -> str:
-        n_bytes = f"{self.n_bytes:,}".replace(",", " ")
-        return f"{self.name}: {memory_size(self.n_bytes)} ({n_bytes} bytes)\n{_MEANINGS[self.name]}"
+        return f"{self.name}: {memory_size(self.n_bytes)} ({self.n_bytes:,} bytes)\n{_MEANINGS[self.name]}"
 
 
+KEPT_FREE = "Kept free"
 _WORTH_A_WORD = 0.0005
 _MEANINGS = {
     "Model": "The weights of the model.",
     "Cache": "What the model keeps of the conversation (KV cache and recurrent state). It grows with the context.",
-    "Working memory": "Where passes are computed (compute and output buffers).",
+    "Working memory": (
+        "Where passes are computed (compute and output buffers), and about what the vocabularies of model and "
+        "drafter take in main memory."
+    ),
     "Drafter": "The weights of what guesses ahead.",
     "Drafter's cache": "What the drafter keeps of the conversation.",
     "Second lane": "A comparison runs two lanes: the second one's cache and working memory.",
-    "Kept free": "Left for everything that no account covers.",
+    KEPT_FREE: "Left for everything that no account covers.",
 }
 
 
 # (name, colour, segments): the bar shows fewer parts than the account has.
 _GROUPS: tuple[tuple[str, str, tuple[Segment, ...]], ...] = (
-    ("Model", "weights", (Segment.WEIGHTS, Segment.VOCABULARY)),
+    ("Model", "weights", (Segment.WEIGHTS,)),
     ("Cache", "cache", (Segment.KV, Segment.STATE, Segment.SNAPSHOTS)),
     (
         "Working memory",
         "compute",
-        (Segment.COMPUTE, Segment.OUTPUT, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT),
+        (
+            Segment.COMPUTE,
+            Segment.OUTPUT,
+            Segment.DRAFTER_COMPUTE,
+            Segment.DRAFTER_OUTPUT,
+            Segment.VOCABULARY,
+        ),
     ),
     ("Drafter", "drafter", (Segment.DRAFTER_WEIGHTS,)),
     ("Drafter's cache", "drafter_cache", (Segment.DRAFTER_KV,)),
     ("Second lane", "second_cache", (Segment.RACE,)),
-    ("Kept free", "", (Segment.RESERVE,)),
+    (KEPT_FREE, "", (Segment.RESERVE,)),
 )
 
 
@@ -65,11 +74,16 @@ class DeviceBar:
 
     @property
     def used_bytes(self) -> int:
-        return sum(part.n_bytes for part in self.parts)
+        """Return what is taken; what is kept free is not."""
+        return sum(part.n_bytes for part in self.parts if part.name != KEPT_FREE)
+
+    @property
+    def kept_bytes(self) -> int:
+        return sum(part.n_bytes for part in self.parts) - self.used_bytes
 
     @property
     def is_short(self) -> bool:
-        return 0 < self.free_bytes < self.used_bytes
+        return 0 < self.free_bytes < self.used_bytes + self.kept_bytes
 
     @property
     def left_bytes(self) -> int:
@@ -82,7 +96,7 @@ class DeviceBar:
         if not self.free_bytes:
             return used
         if self.is_short:
-            return f"needs {used}, {memory_size(self.free_bytes)} are free"
+            return f"needs {used}{kept_words(self.kept_bytes)}; {memory_size(self.free_bytes)} are free"
         return f"takes {used}, leaves {memory_size(self.left_bytes)}"
 
     @property
@@ -91,10 +105,15 @@ class DeviceBar:
         return f"{self.description or self.device}: {self.caption}. {parts}"
 
 
+def kept_words(kept_bytes: int) -> str:
+    """Return " and 256 MiB kept free", "" where nothing is."""
+    return f" and {memory_size(kept_bytes)} kept free" if kept_bytes else ""
+
+
 def bars_of(budget: Budget, at: ContextBudget) -> tuple[DeviceBar, ...]:
     """Return a bar for each device that something is taken on, the fullest first."""
     devices = {device.name: device for device in budget.devices}
-    bars = [_bar(use, devices.get(use.device)) for use in at.devices if use.total_bytes]
+    bars = [_bar(use, devices.get(use.device)) for use in at.devices if use.needed_bytes]
     return tuple(sorted(bars, key=lambda bar: -bar.used_bytes))
 
 
@@ -123,11 +142,15 @@ def table_of(at: ContextBudget) -> tuple[tuple[str, ...], ...]:
     devices = [use.device for use in at.devices]
     rows: list[tuple[str, ...]] = [("", *devices)]
     for segment in Segment:
-        numbers = [use.segments.get(segment, 0) for use in at.devices]
-        if any(numbers):
-            rows.append((SEGMENT_WORDS[segment], *(_exact(n) for n in numbers)))
+        if segment is not Segment.RESERVE:
+            rows += _table_row(SEGMENT_WORDS[segment], [use.segments.get(segment, 0) for use in at.devices])
     rows.append(("Together", *(_exact(use.total_bytes) for use in at.devices)))
+    rows += _table_row("Kept free beside it", [use.segments.get(Segment.RESERVE, 0) for use in at.devices])
     return tuple(rows)
+
+
+def _table_row(name: str, numbers: list[int]) -> list[tuple[str, ...]]:
+    return [(name, *(_exact(n) for n in numbers))] if any(numbers) else []
 
 
 def measured_words(loaded: Loaded) -> str:
@@ -145,4 +168,4 @@ def measured_words(loaded: Loaded) -> str:
 
 
 def _exact(n_bytes: int) -> str:
-    return f"{n_bytes:,}".replace(",", " ") if n_bytes else "–"
+    return f"{n_bytes:,}" if n_bytes else "–"

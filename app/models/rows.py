@@ -135,9 +135,11 @@ def _offer_row(offer: Offer, state: ModelsState) -> Row:
     kind = installed.bundle.drafter.kind if installed else entry.bundle.drafter_kind if entry else None
     good_at = entry.good_at if entry else words.place_words(installed.place) if installed else ""
     size = installed.size_bytes if installed else entry.bundle.size_bytes if entry else 0
+    rough = entry.target_bytes + entry.drafter_bytes if entry and not size else 0
+    size_words = f"≈ {words.size_words(rough)}" if rough else words.size_words(size)
     under_way = state.downloads.get(offer.remote.id) if offer.remote else None
     speed = words.speed_words(words.best_speed(advice))
-    third = download_words(under_way) or " · ".join(part for part in (words.size_words(size), speed) if part)
+    third = download_words(under_way) or " · ".join(part for part in (size_words, speed) if part)
     return Row(
         RowKind.OFFER,
         offer.id,

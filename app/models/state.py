@@ -8,6 +8,7 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge import ModelsBridge
+from app.models.drafters import LocalDrafters
 from app.trouble import Trouble, trouble_of
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.models.bundle import Bundle
@@ -88,6 +89,8 @@ class ModelsState(QObject):
         self.is_online = True
         self.user = ""
         self.measuring: MeasureProgress | None = None
+        self.drafters = LocalDrafters(service, bridge, self)
+        self.going: frozenset[str] = frozenset()
         self._jobs: dict[int, Job] = {}
         bridge.offers_listed.connect(self._on_offers)
         bridge.download_changed.connect(self._on_download)
@@ -138,6 +141,8 @@ class ModelsState(QObject):
             self.downloads_changed.emit(download_id)
 
     def remove(self, model: InstalledModel) -> None:
+        """Delete it; until the list is read anew it is `going`."""
+        self.going |= {model.id}
         self._began(self.service.remove(model.id), Task.REMOVE, model.id)
 
     def verify(self, model: InstalledModel) -> None:
@@ -182,6 +187,7 @@ class ModelsState(QObject):
         self._jobs.pop(event.job, None)
         self.offers, self.speed, self.folders = event.offers, event.speed, event.folders
         self.is_listed = True
+        self.going &= {job.about for job in self._jobs.values() if job.task is Task.REMOVE}
         self.offers_changed.emit()
 
     def _on_download(self, event: DownloadChanged) -> None:
@@ -248,6 +254,8 @@ class ModelsState(QObject):
         if job.task is Task.LIST:
             self.is_listed = True
             self.offers_changed.emit()
+        if job.task is Task.REMOVE:
+            self.going -= {job.about}
         if job.task is Task.MEASURE:
             self._end_measuring(event.job)
         if job.task is Task.VERIFY:

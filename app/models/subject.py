@@ -8,10 +8,10 @@ import msgspec
 
 from app.models import words
 from engine.hub.listing import DrafterOption, HubRepo
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.catalogue import MeasuredSpeedup
-from engine.models.remote import RemoteBundle
-from engine.models_events import Offer
+from engine.models.remote import RemoteBundle, RemoteFile
+from engine.models_events import LocalDrafter, Offer
 from engine.recommend.advice import Advice
 from engine.shelf.installed_model import InstalledModel
 
@@ -24,7 +24,8 @@ _NOBODY = DrafterOption(DrafterKind.NONE, words.drafter_words(DrafterKind.NONE))
 class Subject:
     """One of `offer` and `repo` is set. `drafter` counts `drafters`, `quantisation` counts `versions`.
 
-    `here` is what was downloaded with these picks, where the offer itself is not here.
+    `here` is what was downloaded with these picks, where the offer itself is not here. `local` is what on this computer
+    may draft for an offer that is here, () while that is not known.
     """
 
     offer: Offer | None = None
@@ -32,6 +33,7 @@ class Subject:
     quantisation: int = 0
     drafter: int = 0
     here: InstalledModel | None = None
+    local: tuple[LocalDrafter, ...] = ()
 
     @property
     def id(self) -> str:
@@ -73,7 +75,9 @@ class Subject:
         if self.repo is not None:
             return tuple((one.label, one.size_bytes) for one in self.repo.quantisations)
         if self.is_whole_offer and self.installed is not None:
-            return ((self.installed.quantisation or "this file", self.installed.size_bytes),)
+            # Its size is that of the drafter's file too.
+            size = 0 if self.installed.bundle.drafter.path else self.installed.size_bytes
+            return ((self.installed.quantisation or "this file", size),)
         entry = self.offer.entry if self.offer else None
         if entry is None:
             return ()
@@ -82,14 +86,16 @@ class Subject:
 
     @property
     def drafters(self) -> tuple[DrafterOption, ...]:
-        """Return who may guess ahead: what belongs to the bundle first, then n-gram and nobody."""
+        """Return who may guess ahead: what suits most first, n-gram and nobody among them."""
+        if self.is_whole_offer and self.local:
+            return (*(_option(one) for one in self.local), _NOBODY)
         own = self.repo.drafters if self.repo is not None else self._own_drafter()
         kinds = {one.kind for one in own}
         return (*own, *(one for one in (_NGRAM, _NOBODY) if one.kind not in kinds))
 
     def _own_drafter(self) -> tuple[DrafterOption, ...]:
         if self.is_whole_offer and self.installed is not None:
-            choice = self.installed.bundle.drafter
+            choice = self.installed.runnable_bundle.drafter
             return (DrafterOption(choice.kind, words.drafter_words(choice.kind)),)
         entry = self.offer.entry if self.offer else None
         if entry is None:
@@ -110,7 +116,7 @@ class Subject:
                 return None
             return self.repo.bundle(self.repo.quantisations[self.quantisation], picked)
         whole = self.offer.remote if self.offer else None
-        if whole is None or picked.kind is whole.drafter_kind:
+        if whole is None or self.is_whole_offer or picked.kind is whole.drafter_kind:
             return whole
         return msgspec.structs.replace(
             whole, id=f"{whole.id}--{picked.kind}", drafter_kind=picked.kind, drafter=picked.files
@@ -121,7 +127,10 @@ class Subject:
         """Return what would be loaded, with the picked drafter; None for what is not here."""
         if self.installed is None:
             return None
-        own, picked = self.installed.bundle, self.picked_drafter
+        own, picked = self.installed.runnable_bundle, self.picked_drafter
+        if self.is_whole_offer and self.local:
+            choices = (*(one.choice for one in self.local), NO_DRAFTER)
+            return msgspec.structs.replace(own, drafter=choices[min(self.drafter, len(choices) - 1)])
         if picked.kind is own.drafter.kind or picked.kind.has_weights:
             return own
         return msgspec.structs.replace(own, drafter=DrafterChoice(picked.kind))
@@ -177,7 +186,32 @@ class Subject:
         if self.id != other.id or (self.repo is None) != (other.repo is None):
             return self
         version = min(other.quantisation, max(0, len(self.versions) - 1))
+        if self.is_whole_offer and other.local:
+            return (
+                drafted_subject(self, other.local)
+                if self.local
+                else replace(self, local=other.local, drafter=other.drafter)
+            )
         return replace(self, quantisation=version, drafter=min(other.drafter, len(self.drafters) - 1))
+
+
+def _option(one: LocalDrafter) -> DrafterOption:
+    kind = one.choice.kind
+    name = one.name if kind.has_weights else words.drafter_words(kind)
+    files = (RemoteFile("", one.choice.path, size_bytes=one.size_bytes),) if one.choice.path else ()
+    reason = one.reason or ("" if one.choice.can_run else words.CANNOT_RUN_YET)
+    return DrafterOption(kind, name, files, reason)
+
+
+def drafted_subject(subject: Subject, local: tuple[LocalDrafter, ...]) -> Subject:
+    """Return `subject` with what on this computer may draft for it; who was picked stays picked."""
+    bundle = subject.bundle
+    if not subject.is_whole_offer or bundle is None or local == subject.local:
+        return subject
+    choices = [*(one.choice for one in local), NO_DRAFTER]
+    wanted = bundle.drafter if bundle.drafter in choices else NGRAM_DRAFTER
+    at = choices.index(wanted) if wanted in choices else 0
+    return replace(subject, local=local, drafter=at)
 
 
 def judged_subject(subject: Subject, repo: HubRepo) -> Subject:

@@ -39,6 +39,7 @@ _DRAFTER_WORDS = {
     DrafterKind.DFLASH: "A DFlash drafter",
     DrafterKind.DSPARK: "A DSpark drafter",
 }
+NOT_YET = "cannot answer yet"
 CANNOT_RUN_YET = "This kind of drafter cannot answer with you yet; it can be downloaded and looked at."
 _PLACES = {
     Place.STARTER: "Came with Slipstream",
@@ -87,7 +88,10 @@ def drafter_badge(kind: DrafterKind) -> str:
     return _DRAFTER_BADGES[kind]
 
 
-def drafter_words(kind: DrafterKind) -> str:
+def drafter_words(kind: DrafterKind, *, has_file: bool = False) -> str:
+    """Return what guesses ahead, in words; `has_file`: it lies in a file of its own."""
+    if kind is DrafterKind.MTP and has_file:
+        return "MTP head in a file of its own"
     return _DRAFTER_WORDS[kind]
 
 

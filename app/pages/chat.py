@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app import words
 from app.announce import announce
@@ -73,12 +73,12 @@ class ChatPage(QWidget):
         column.setSpacing(0)
         column.addLayout(self._head())
         column.addWidget(rule())
-        self._middle = QStackedLayout()
+        self._middle = QStackedWidget()
         welcome = Welcome(ready_prompts())
         welcome.suggested.connect(self._suggest)
         self._middle.addWidget(welcome)
         self._middle.addWidget(self.transcript)
-        column.addLayout(self._middle, 1)
+        column.addWidget(self._middle, 1)
         column.addLayout(self._foot())
 
     def _head(self) -> QHBoxLayout:

@@ -53,6 +53,7 @@ class ChatRun(QObject):
         self._asked = (GenerationSettings(), True)
         self.conversation = Conversation()
         session.state_changed.connect(self._on_model)
+        session.stop_asked.connect(self._stop_answering)
         bridge = session.bridge
         bridge.started.connect(self._on_started)
         bridge.rounds_done.connect(self._on_rounds)
@@ -95,6 +96,10 @@ class ChatRun(QObject):
         elif turn.newest is not None:
             self._session.service.cancel(turn.newest.job)
 
+    def _stop_answering(self) -> None:
+        if self._phase is not ChatPhase.LOADING:
+            self.stop()
+
     def forget(self) -> None:
         """Stop, and begin another conversation."""
         self.stop()
@@ -114,6 +119,7 @@ class ChatRun(QObject):
     def _set_phase(self, phase: ChatPhase) -> None:
         if phase is not self._phase:
             self._phase = phase
+            self._session.set_running("answer", phase in (ChatPhase.WAITING, ChatPhase.ANSWERING))
             self.phase_changed.emit(phase)
 
     def _mine(self, job: int) -> tuple[Turn, Answer] | None:

@@ -57,6 +57,7 @@ class CompareRun(QObject):
         self._asked: tuple[str, RunSettings] = ("", RunSettings())
         self.race: RaceRecord | None = None
         session.state_changed.connect(self._on_model)
+        session.stop_asked.connect(self._stop_racing)
         bridge = session.bridge
         bridge.started.connect(self._on_started)
         bridge.rounds_done.connect(self._on_rounds)
@@ -96,6 +97,10 @@ class CompareRun(QObject):
         elif self._phase is not RunPhase.IDLE and self.race is not None:
             self._session.service.cancel(self.race.job)
 
+    def _stop_racing(self) -> None:
+        if self._phase is not RunPhase.LOADING:
+            self.stop()
+
     def _refusal(self, prompt: str, settings: RunSettings) -> Trouble | None:
         if not prompt.strip():
             return NOTHING_TO_ASK
@@ -119,6 +124,7 @@ class CompareRun(QObject):
     def _set_phase(self, phase: RunPhase) -> None:
         if phase is not self._phase:
             self._phase = phase
+            self._session.set_running("comparison", phase in (RunPhase.WAITING, RunPhase.RACING))
             self.phase_changed.emit(phase)
 
     def _mine(self, job: int) -> RaceRecord | None:

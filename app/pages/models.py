@@ -65,7 +65,7 @@ class ModelsPage(QWidget):
         self.notice = Notice()
         self.offline = Notice()
         self.lesson = Lesson()
-        self.detail = ModelDetail(state, self.budgets, session)
+        self.detail = ModelDetail(state, self.budgets, session, state.drafters)
         self.loading = LoadStrip(session)
         self.side = QStackedWidget()
         self.doing = ModelsActions(self, state, session, self.detail)
@@ -118,6 +118,7 @@ class ModelsPage(QWidget):
         self._state.downloads_changed.connect(lambda _: self._show_rows())
         self._state.connection_changed.connect(self._on_connection)
         self._state.troubled.connect(self._on_trouble)
+        self._state.token_checked.connect(self._on_token)
         self.hub.changed.connect(self._show_rows)
         self.hub.repo_changed.connect(self._on_repo)
         self.hub.judged.connect(self._on_judged)
@@ -156,6 +157,10 @@ class ModelsPage(QWidget):
             self.detail.show_subject(subject.with_picks_of(shown) if is_same_place else subject)
         elif shown.repo is not None:
             self.detail.show_subject(shown)
+        elif shown.offer is not None and offer is None and not self.list.choose_first():
+            self.lesson.teach(can_begin=False)
+            self.side.setCurrentWidget(self.lesson)
+        self.doing.tell_freed()
         has_begun = any(one.installed and one.installed.place != "starter" for one in self._state.offers)
         if self.list.key == "" and (has_begun or self._state.speed.devices):
             self.list.choose_first()
@@ -241,7 +246,9 @@ class ModelsPage(QWidget):
         self._show_rows()
 
     def _on_trouble(self, job: Job, trouble: Trouble) -> None:
-        if job.task in (Task.REMOVE, Task.VERIFY, Task.TOKEN):
+        if job.task is Task.TOKEN:
+            return  # It is told where the token was entered.
+        if job.task in (Task.REMOVE, Task.VERIFY):
             self.detail.notice.tell(trouble)
         elif job.task is Task.MEASURE:
             self.notice.tell(trouble, Remedy("Measure again", self._state.measure))
@@ -259,6 +266,14 @@ class ModelsPage(QWidget):
         if self._wanted_repo:
             self.open_repo(self._wanted_repo)
         self._show_rows()
+
+    def _on_token(self, user: str) -> None:
+        """Ask again for what was not to be had without the token."""
+        if user:
+            self.budgets.forget()
+            self.detail.show_memory()
+            if self._wanted_repo in self.hub.repo_troubles:
+                self.open_repo(self._wanted_repo)
 
     def _enter_list(self) -> None:
         if not self.list.choose(self.list.key):

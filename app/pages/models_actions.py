@@ -18,6 +18,9 @@ from app.session import EngineSession, ModelPhase, ModelState
 from app.trouble import Trouble
 from app.widgets.models.detail import ModelDetail
 from app.widgets.notice import Remedy
+from engine.budget.budget import KvType
+from engine.models.bundle import Bundle
+from engine.shelf.installed_model import InstalledModel
 
 if TYPE_CHECKING:
     from app.pages.models import ModelsPage
@@ -32,6 +35,10 @@ class ModelsActions(QObject):
         super().__init__(page)
         self._page, self._state, self._session, self._detail = page, state, session, detail
         self._then = ""
+        self._asked: Bundle | None = None
+        self._chosen_before: tuple[Bundle | None, int, KvType] = (None, 0, KvType.F16)
+        self._to_remove: InstalledModel | None = None
+        self._freed = ""
         self.question: QMessageBox | None = None
         detail.download_asked.connect(self._download)
         detail.load_asked.connect(lambda subject: self._load(subject, "chat"))
@@ -40,6 +47,7 @@ class ModelsActions(QObject):
         detail.verify_asked.connect(self._verify)
         detail.folder_asked.connect(self._show_folder)
         session.state_changed.connect(self._on_model)
+        session.unloaded.connect(self._on_unloaded)
         state.removed.connect(self._on_removed)
         state.verified.connect(self._on_verified)
 
@@ -51,7 +59,10 @@ class ModelsActions(QObject):
         if subject.bundle is None:
             return
         self._detail.notice.hide()
-        self._session.choose(loadable(subject.bundle))
+        session = self._session
+        self._chosen_before = (session.choice, session.n_ctx, session.kv_type)
+        self._asked = loadable(subject.bundle)
+        session.choose(self._asked)
         if self._detail.memory.n_ctx:
             self._session.choose_n_ctx(self._detail.memory.n_ctx)
         self._session.choose_kv_type(self._detail.choices.kv_type)
@@ -59,6 +70,7 @@ class ModelsActions(QObject):
             self._page.page_asked.emit(then)
             return
         self._then = then
+        self._session.stop_running()
         self._session.load_choice(check_memory=check_memory)
 
     def _on_model(self, state: ModelState) -> None:
@@ -66,12 +78,22 @@ class ModelsActions(QObject):
         if not then or state.phase is ModelPhase.LOADING:
             return
         self._then = ""
-        if state.phase is ModelPhase.LOADED:
+        if state.phase is ModelPhase.LOADED and state.bundle == self._asked:
             # Who went to another page meanwhile is left there.
             if self._page.isVisible():
                 self._page.page_asked.emit(then)
         elif state.phase is ModelPhase.FAILED and state.trouble is not None:
             self._tell_why_not(state.trouble, then)
+        elif self._session.choice == self._asked:
+            self._choose_as_before()
+
+    def _choose_as_before(self) -> None:
+        """Loading was cancelled: what was chosen for it is not what the person wants next."""
+        bundle, n_ctx, kv_type = self._chosen_before
+        if bundle is not None:
+            self._session.choose(bundle)
+            self._session.choose_n_ctx(n_ctx)
+            self._session.choose_kv_type(kv_type)
 
     def _tell_why_not(self, trouble: Trouble, then: str) -> None:
         subject = self._detail.subject
@@ -91,19 +113,48 @@ class ModelsActions(QObject):
         box.setIcon(QMessageBox.Icon.NoIcon)
         box.setWindowTitle("Delete a model")
         box.setText(f"Delete {model.bundle.name}?")
-        box.setInformativeText(f"{size} are freed. To have it again it must be downloaded again.")
+        loaded = "It is loaded and will be unloaded first. " if self._is_in_use(model) else ""
+        box.setInformativeText(f"{loaded}{size} are freed. To have it again it must be downloaded again.")
         delete = box.addButton(f"Delete {size}", QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton("Keep", QMessageBox.ButtonRole.RejectRole)
         box.setDefaultButton(keep)
         box.setEscapeButton(keep)
-        delete.clicked.connect(lambda: self._state.remove(model))
+        delete.clicked.connect(lambda: self._delete(model))
         box.finished.connect(box.deleteLater)
         self.question = box
         box.open()
 
+    def _is_in_use(self, model: InstalledModel) -> bool:
+        state = self._session.state
+        is_there = state.phase in (ModelPhase.LOADING, ModelPhase.LOADED)
+        return is_there and state.bundle is not None and state.bundle.target == model.bundle.target
+
+    def _delete(self, model: InstalledModel) -> None:
+        """Delete `model`; what is loaded is unloaded first: as long as it is mapped the disk is not freed."""
+        self._detail.delete.setEnabled(False)
+        if self._is_in_use(model):
+            self._to_remove = model
+            self._session.unload()
+        else:
+            self._state.remove(model)
+
+    def _on_unloaded(self) -> None:
+        model, self._to_remove = self._to_remove, None
+        if model is not None:
+            self._state.remove(model)
+
     def _on_removed(self, _id: str, freed_bytes: int) -> None:
-        freed = Trouble(f"Deleted. {file_size(freed_bytes)} are free again.")
-        self._detail.notice.tell(freed, tone="plain")
+        self._freed = f"Deleted. {file_size(freed_bytes)} are free again."
+
+    def tell_freed(self) -> None:
+        """Say what was freed once the list is read anew; another model is chosen in the place of one that went."""
+        said, self._freed = self._freed, ""
+        if not said:
+            return
+        self._page.notice.tell(Trouble(said), tone="plain")
+        choice, here = self._session.choice, self._state.installed
+        if here and choice is not None and choice.target not in {bundle.target for bundle in here}:
+            self._session.choose(loadable(here[0]))
 
     def _verify(self, subject: Subject) -> None:
         if subject.installed is not None:

@@ -9,15 +9,16 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
+from shiboken6 import isValid
 
 from app import words
 from app.file_check import FileCheck
 from app.library import Library
 from app.models.actions import loadable
-from app.models.words import CANNOT_RUN_YET
+from app.models.words import CANNOT_RUN_YET, NOT_YET
 from app.models.words import drafter_words as kind_words
 from app.session import EngineSession
 from app.trouble import Trouble
@@ -26,7 +27,9 @@ from app.widgets.parts import PickButton
 from app.widgets.run_options import field
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.model_file import ModelRole
+from engine.models_events import LocalDrafter
 
+_MENU_PX = 400
 _FILTER = "Models (*.gguf);;All files (*)"
 
 
@@ -117,34 +120,54 @@ class BundlePicker(QWidget):
         menu.addAction("Open a model file…", lambda: self._ask("Open a model", self.open_target))
 
     def _fill_drafters(self, menu: QMenu) -> None:
+        """Offer all that may draft, the best first; what does not fit is greyed and its tooltip says why."""
         chosen = self._session.choice
         if chosen is None:
             return
-        now = chosen.drafter
-        for choice in (NGRAM_DRAFTER, NO_DRAFTER):
-            self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
+        menu.setToolTipsVisible(True)
+        suggested = self._library.drafters(chosen.target)
+        if suggested is None:
+            self._fill_when_known(menu, chosen.target)
+        known = suggested or (*(LocalDrafter(one, drafter_words(one)) for one in self._drafters_of(chosen)),)
+        for one in known:
+            self._add_drafter(menu, one, chosen.drafter)
+        self._add_drafter(menu, LocalDrafter(NO_DRAFTER, ""), chosen.drafter)
+        if chosen.drafter.kind is DrafterKind.MODEL and chosen.drafter not in {one.choice for one in known}:
+            self._add_drafter(menu, LocalDrafter(chosen.drafter, ""), chosen.drafter)
         menu.addSeparator()
-        self._add_own_drafter(menu, chosen)
-        for path in self._draft_models(chosen):
-            choice = DrafterChoice(DrafterKind.MODEL, path)
-            self._add(menu, drafter_words(choice), choice == now, partial(self._choose_drafter, choice))
+        if suggested is None:
+            menu.addAction("Looking what else fits…").setEnabled(False)
         menu.addAction("Open a small model…", lambda: self._ask("Open a drafter", self.open_drafter))
 
-    def _add_own_drafter(self, menu: QMenu, chosen: Bundle) -> None:
-        """Show the drafter that came with the model, greyed with the reason where it cannot run yet."""
-        known = next((bundle for bundle in self._library.bundles if bundle.target == chosen.target), chosen)
-        for choice in dict.fromkeys((known.drafter, chosen.drafter)):
-            if not choice.can_run:
-                action = menu.addAction(f"{drafter_words(choice)} – cannot answer yet")
-                action.setToolTip(CANNOT_RUN_YET)
-                action.setEnabled(False)
+    def _fill_when_known(self, menu: QMenu, target: str) -> None:
+        """Ask what may draft for `target`, and put it into `menu` if that is still open then."""
 
-    def _draft_models(self, chosen: Bundle) -> tuple[str, ...]:
-        """Return the files that might guess for `chosen`: all others; a pair is checked when it loads."""
-        paths = [bundle.target for bundle in self._library.bundles]
-        bundles = (*self._library.bundles, chosen)
-        paths += [one.drafter.path for one in bundles if one.drafter.kind is DrafterKind.MODEL]
-        return tuple(dict.fromkeys(path for path in paths if path != chosen.target))
+        def fill(answered: str) -> None:
+            if answered == target and isValid(menu):
+                menu.clear()
+                self._fill_drafters(menu)
+                menu.adjustSize()
+
+        connection = self._library.drafters_changed.connect(fill)
+        menu.aboutToHide.connect(lambda: self._library.drafters_changed.disconnect(connection))
+        self._library.drafters_wanted.emit(target)
+
+    def _drafters_of(self, chosen: Bundle) -> tuple[DrafterChoice, ...]:
+        """Return n-gram and what came with the model, for as long as nothing else was looked at."""
+        known = next((bundle for bundle in self._library.bundles if bundle.target == chosen.target), chosen)
+        return tuple(dict.fromkeys((NGRAM_DRAFTER, known.drafter)))
+
+    def _add_drafter(self, menu: QMenu, one: LocalDrafter, now: DrafterChoice) -> None:
+        choice = one.choice
+        why_not = "" if choice.can_run else f" – {NOT_YET}"
+        why_not = " – does not fit" if one.reason else why_not
+        text = menu.fontMetrics().elidedText(
+            drafter_words(choice) + why_not, Qt.TextElideMode.ElideMiddle, max(_MENU_PX, self.drafter.width())
+        )
+        action = self._add(menu, text, choice == now, partial(self._choose_drafter, choice))
+        action.setEnabled(choice.can_run and not one.reason)
+        remark = f"It fits, but {one.remark}." if one.remark else ""
+        action.setToolTip(one.reason or ("" if choice.can_run else CANNOT_RUN_YET) or remark)
 
     def _choose_drafter(self, choice: DrafterChoice) -> None:
         if self._session.choice is not None:
@@ -172,4 +195,4 @@ def drafter_words(choice: DrafterChoice) -> str:
     """Return what lists show for a drafter."""
     if choice.kind is DrafterKind.MODEL:
         return Path(choice.path).stem
-    return kind_words(choice.kind)
+    return kind_words(choice.kind, has_file=bool(choice.path))

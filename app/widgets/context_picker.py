@@ -36,4 +36,4 @@ class ContextPicker(PickButton):
 
 def context_words(n_ctx: int) -> str:
     """Return what the list shows for a context of `n_ctx` tokens; 0 is left to the model."""
-    return f"{n_ctx:,}".replace(",", " ") if n_ctx else "Auto"
+    return f"{n_ctx:,}" if n_ctx else "Auto"

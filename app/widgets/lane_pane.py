@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout
 
 from app import fonts, words
 from app.format import NOTHING_YET, count, duration, ratio, share, tokens_per_s
@@ -53,7 +53,7 @@ class LanePane(QFrame):
         column.addLayout(self._title_row(title, coloured))
         column.addLayout(self._figures_row())
         column.addWidget(self._progress)
-        column.addLayout(self._text(lesson), 1)
+        column.addWidget(self._text(lesson), 1)
         column.addWidget(rule())
         column.addLayout(self._pass_row())
 
@@ -94,12 +94,12 @@ class LanePane(QFrame):
             row.addWidget(figure)
         return row
 
-    def _text(self, lesson: str) -> QStackedLayout:
+    def _text(self, lesson: str) -> QStackedWidget:
         lines = label(lesson, tone="muted", wraps=True)
         lines.setAlignment(Qt.AlignmentFlag.AlignCenter)
         lines.setContentsMargins(24, 0, 24, 0)
         self._lesson: QLabel = lines
-        self._stack = QStackedLayout()
+        self._stack = QStackedWidget()
         self._stack.addWidget(lines)
         self._stack.addWidget(self.view)
         return self._stack

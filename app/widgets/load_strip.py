@@ -64,5 +64,7 @@ class LoadStrip(QFrame):
         self.cancel.setVisible(self._session.can_cancel)
         # The weights are read, and llama.cpp makes its caches and buffers, of which it does not say how far it is.
         how_far = "preparing its memory…" if state.fraction >= 1 else share(state.fraction)
+        if self._session.running and not state.fraction:
+            how_far = f"waits until the running {self._session.running} has ended"
         self._words.setText(f"{what} · {how_far}{since}")
         self._line.set_progress(state.fraction)

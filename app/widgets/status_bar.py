@@ -112,7 +112,7 @@ class StatusBar(QWidget):
         self._make_room()
 
     def show_context(self, n_used: int, n_ctx: int) -> None:
-        text = f"{n_used:,} of {n_ctx:,} tokens".replace(",", " ")
+        text = f"{n_used:,} of {n_ctx:,} tokens"
         self._say(self._context, text, "Context", words.CONTEXT)
 
     def hide_truth(self) -> None:

@@ -8,15 +8,13 @@ import msgspec
 
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions, Downloads
-from engine.folders import cache_folder
+from engine.folders import headers_folder
 from engine.hub.client import HubClient
 from engine.hub.connection import OnContact
 from engine.hub.resolve import resolve_bundle
 from engine.hub.token import read_token
 from engine.models.catalogue import CatalogueEntry, load_catalogue
 from engine.models.remote import RemoteBundle
-
-HEADERS_FOLDER = "headers"
 
 
 class Parts:
@@ -28,7 +26,7 @@ class Parts:
     def __init__(self, folder: Path, endpoint: str, on_contact: OnContact) -> None:
         self.client = HubClient(endpoint, on_contact=on_contact)
         self.entries: tuple[CatalogueEntry, ...] = load_catalogue()
-        self.headers_folder = cache_folder() / HEADERS_FOLDER
+        self.headers_folder = headers_folder()
         self.downloads = Downloads(
             folder,
             Hub(self.client.endpoint, read_token),

@@ -11,14 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.bundles.names import check_bundle
 from engine.download import disk
 from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
+from engine.download.contents import ReadFacts
 from engine.download.jobs import read_jobs, sweep
 from engine.download.line import Hub
-from engine.download.names import check_bundle
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.transfer import TransferSettings
 from engine.errors import BadOption, DiskFull
+from engine.models.facts import read_facts
 from engine.models.remote import RemoteBundle
 
 _log = logging.getLogger(__name__)
@@ -33,9 +35,13 @@ def _as_it_is(bundle: RemoteBundle) -> RemoteBundle:
 
 @dataclass(frozen=True)
 class DownloadOptions:
-    """How downloads behave. `resolve` asks the Hub for what is not pinned yet; `free_bytes` asks the disk."""
+    """How downloads behave. `resolve` asks the Hub for what is not pinned yet; `free_bytes` asks the disk.
+
+    `read_facts` looks into what arrived; None: bundles may hold anything.
+    """
 
     resolve: Callable[[RemoteBundle], RemoteBundle] = _as_it_is
+    read_facts: ReadFacts | None = read_facts
     free_bytes: Callable[[Path], int] = disk.free_bytes
     transfer: TransferSettings = field(default_factory=TransferSettings)
     n_streams: int = 3
@@ -65,6 +71,7 @@ class Downloads:
             threading.BoundedSemaphore(options.n_streams),
             options.n_streams,
             options.resolve,
+            options.read_facts,
             self._check_room,
             self._news.put,
         )

@@ -112,10 +112,13 @@ def require_pair(target: str, drafter: DrafterChoice) -> None:
             f"“{Path(drafter.path).name}” is not a drafter of the kind {drafter.kind}.",
             remedy=f"It drafts as {verdict.kind}.",
         )
-    if not verdict.fits and not drafter.can_run:
+    if not verdict.fits:
+        other = (
+            "a smaller model of the same family" if drafter.can_run else "the drafter that was made for it"
+        )
         raise PairUnfit(
             f"This drafter does not fit the target: {verdict.reason}.",
-            remedy="Choose the drafter that was made for this model, or n-gram lookup, which fits every model.",
+            remedy=f"Choose {other}, or n-gram lookup, which fits every model.",
         )
 
 

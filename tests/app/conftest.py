@@ -44,6 +44,9 @@ def config_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep every test's settings to itself."""
     folder = tmp_path / "config"
     monkeypatch.setenv("SLIPSTREAM_CONFIG_DIR", str(folder))
+    monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "token"))
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
     return folder
 
 

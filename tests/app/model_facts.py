@@ -14,7 +14,7 @@ from engine.budget.budget import (
     SpeedOrContext,
 )
 from engine.hub.listing import DrafterOption, HubModel, HubRepo, Quantisation
-from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterKind
+from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle, DrafterKind
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, MemoryFacts
 from engine.models.description import Device
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -192,9 +192,10 @@ _FITS = {
     ),
     "qwen-3.6-35b-a3b": (Fit.PARTLY_ON_CPU, "22.8 GiB are needed, 11.2 GiB of the GPU are free."),
     "llama-3.3-70b": (Fit.DOES_NOT_FIT, "42.9 GiB are needed, 32.2 GiB are free on all devices together."),
-    "gemma-4-12b": (Fit.TIGHT, "8.9 of 11.2 GiB with 8 192 tokens."),
+    "gemma-4-12b": (Fit.TIGHT, "8.9 of 11.2 GiB with 8,192 tokens."),
 }
 _RANKS = {"qwen-3.5-9b": 1, "gemma-4-e4b": 2, "qwen-2.5-coder-7b": 3}
+_NGRAM_GAIN = (1.0, 1.2)
 _LAYER_SPEEDS = {"gpt-oss-20b": 0.6, "qwen-3.6-35b-a3b": 0.5}
 
 
@@ -203,6 +204,9 @@ def advice_of(entry: CatalogueEntry, *, is_measured: bool = False) -> Advice:
     fit, sentence = _FITS.get(key, (Fit.FITS, "It fits with room to spare."))
     plain = 431e9 / entry.bundle.target[0].size_bytes * _LAYER_SPEEDS.get(key, 1.0)
     low, high = (entry.speedups[0].low, entry.speedups[0].high) if entry.speedups else (1.0, 1.0)
+    if entry.bundle.drafter_kind not in (RUNNABLE_DRAFTERS - {DrafterKind.NGRAM}):
+        # What is guessed until its own drafter can be used are words seen before.
+        low, high = _NGRAM_GAIN
     return Advice(
         key,
         fit,
@@ -212,7 +216,7 @@ def advice_of(entry: CatalogueEntry, *, is_measured: bool = False) -> Advice:
         if fit is Fit.DOES_NOT_FIT
         else SpeedRange(plain * 0.7 * low, plain * 0.9 * high, is_measured),
         rank=_RANKS.get(key, 0),
-        sentence="The fastest of those that leave room for 8 192 tokens; Gemma 4 12B writes better and is half as fast."
+        sentence="The fastest of those that leave room for 8,192 tokens; Gemma 4 12B writes better and is half as fast."
         if key in _RANKS
         else "",
         largest_n_ctx=49_152,

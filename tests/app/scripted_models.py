@@ -67,6 +67,8 @@ class ModelsScript:
     stop_state: DownloadState = DownloadState.DONE
     measure_s: float = 0.2
     gate_user: str = "ada"
+    token_trouble: ModelsFailed | None = None
+    budget_trouble: ModelsFailed | None = None
     verify_sentence: str = ""
     n_hub: int = 60
 
@@ -139,6 +141,9 @@ class ScriptedModels:
 
     def budget(self, request: BudgetRequest) -> int:
         def answer(job: int) -> ModelsEvent:
+            trouble = self.script.budget_trouble
+            if trouble is not None and request.remote is not None:
+                return msgspec.structs.replace(trouble, job=job)
             return BudgetMade(job, budget_of(request))
 
         if request.remote is not None:
@@ -146,9 +151,12 @@ class ScriptedModels:
         return self._answer("budget", request, answer, wait_s=self.script.budget_s)
 
     def set_token(self, token: str) -> int:
-        return self._hub(
-            "set_token", token, lambda job: TokenChecked(job, self.script.gate_user if token else "")
-        )
+        def answer(job: int) -> ModelsEvent:
+            if self.script.token_trouble is not None:
+                return msgspec.structs.replace(self.script.token_trouble, job=job)
+            return TokenChecked(job, self.script.gate_user if token else "")
+
+        return self._hub("set_token", token, answer)
 
     def add_folder(self, folder: str) -> int:
         self._folders = (*self._folders, folder)

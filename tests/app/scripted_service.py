@@ -29,6 +29,7 @@ from engine.worker.messages import (
     Ready,
     RoundDone,
     Started,
+    Unloaded,
 )
 
 ANSWER = (
@@ -138,7 +139,7 @@ class ScriptedService:
         return self._spawn("load", (bundle, settings), lambda job: self._load(job, bundle, settings))
 
     def unload(self) -> int:
-        return next(self._jobs)
+        return self._spawn("unload", None, lambda job: self.tell(Unloaded(job)))
 
     def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> int:
         self.prompts.append(prompt)

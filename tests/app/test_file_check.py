@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from app.settings import read_settings, settings_path
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models_events import LocalDrafter
 from tests.app.conftest import BUNDLES, OpenApp
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 
@@ -26,7 +27,11 @@ def test_a_good_model_is_chosen_and_remembered(qtbot: QtBot, open_app: OpenApp) 
 
 
 def test_a_draft_model_that_was_opened_is_offered_again(qtbot: QtBot, open_app: OpenApp) -> None:
-    window = open_app().window
+    draft = DrafterChoice(DrafterKind.MODEL, str(DRAFT))
+    script = ModelsScript(
+        drafters=(LocalDrafter(draft, "llama-draft"), LocalDrafter(NGRAM_DRAFTER, "n-gram"))
+    )
+    window = open_app(models=ScriptedModels(script)).window
     picker = window.compare.picker
     picker.open_pair(str(TINY), str(DRAFT))
     qtbot.waitUntil(lambda: picker.drafter.chosen == "llama-draft")
@@ -36,7 +41,8 @@ def test_a_draft_model_that_was_opened_is_offered_again(qtbot: QtBot, open_app: 
     menu = QMenu()
     picker._choose_drafter(DrafterChoice())
     picker._fill_drafters(menu)
-    assert "llama-draft" in [one.text() for one in menu.actions()]
+    assert [one.text() for one in menu.actions()][-2] == "Looking what else fits…"
+    qtbot.waitUntil(lambda: menu.actions()[0].text() == "llama-draft")
 
 
 @pytest.mark.parametrize(
@@ -94,5 +100,5 @@ def test_a_drafter_that_cannot_run_yet_is_shown_greyed_with_the_reason(
     picker._session.choose(Bundle("SmolLM2 with MTP", "/models/mtp.gguf"))
     menu = QMenu()
     picker._fill_drafters(menu)
-    (greyed,) = (one for one in menu.actions() if not one.isEnabled() and not one.isSeparator())
-    assert greyed.text() == "Its own MTP head – cannot answer yet"
+    greyed, _ = (one for one in menu.actions() if not one.isEnabled() and not one.isSeparator())
+    assert greyed.text() == "MTP head in a file of its own – cannot answer yet"

@@ -55,5 +55,5 @@ def test_shares_factors_and_counts_read_as_people_write_them() -> None:
     assert fmt.share(0.784) == "78 %"
     assert fmt.factor(1.6211) == "1.62×"
     assert fmt.count(1, "token") == "1 token"
-    assert fmt.count(8192, "token") == "8 192 tokens"
+    assert fmt.count(8192, "token") == "8,192 tokens"
     assert fmt.count(2, "pass", "passes") == "2 passes"

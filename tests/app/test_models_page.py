@@ -204,9 +204,11 @@ def test_the_slider_shows_what_each_context_takes_and_until_where_it_fits(
     qtbot: QtBot, opened: Opened
 ) -> None:
     memory = choose(qtbot, opened, "gemma-4-e4b").detail.memory
-    assert memory.words.startswith("≈ 6.3 GiB with a context of 8 192 tokens · fits until ")
+    assert memory.words.startswith(
+        "≈ 5.9 GiB with a context of 8,192 tokens, and 400 MiB kept free · fits until "
+    )
     assert memory.slider.mark == "fits until 95k"
-    assert memory.bars[0].caption == "takes 6.0 GiB, leaves 5.2 GiB"
+    assert memory.bars[0].caption == "takes 5.6 GiB, leaves 5.6 GiB"
     memory.slider.slider.setValue(6)
     assert memory.bars[0].caption.startswith("needs ")
     assert not memory.fits
@@ -240,7 +242,7 @@ def test_speed_or_context_is_left_to_the_person(qtbot: QtBot, opened: Opened) ->
     assert memory.choice.isHidden()
     memory.slider.slider.setValue(5)
     assert memory.choice.isVisible()
-    assert "With the drafter it fits up to 32k, ≈ 47–79 tok/s" in memory.choice.words
+    assert "With the drafter it fits up to 32k, ≈ 42–65 tok/s" in memory.choice.words
     assert "without it up to 41k, ≈ 42–54 tok/s" in memory.choice.words
     memory.choice.speed.click()
     assert memory.n_ctx == 32_768
@@ -259,7 +261,8 @@ def test_incompatible_drafters_are_shown_greyed_with_the_reason(qtbot: QtBot, op
     page.detail.choices._fill_drafters(menu)
     refused = [one for one in menu.actions() if not one.isEnabled()]
     assert len(refused) == 1
-    assert "hidden size 4096; this one has 5120" in refused[0].text()
+    assert refused[0].text().endswith("does not fit")
+    assert "hidden size 4096; this one has 5120" in refused[0].toolTip()
     assert menu.actions()[0].isChecked()
     versions = QMenu()
     page.detail.choices._fill_versions(versions)
@@ -420,7 +423,7 @@ def test_load_takes_context_and_precision_along_and_shows_the_chat(qtbot: QtBot,
 
 def test_a_load_that_does_not_fit_is_refused_here_and_can_be_forced(qtbot: QtBot, open_app: OpenApp) -> None:
     refusal = Failed(
-        0, "ContextTooLarge", "This context needs 14.4 GiB; 11.2 GiB are free.", "With 32 768 tokens it fits."
+        0, "ContextTooLarge", "This context needs 14.4 GiB; 11.2 GiB are free.", "With 32,768 tokens it fits."
     )
     opened = show(qtbot, open_app(Script(speed=40.0, load_failure=refusal)))
     page = choose(qtbot, opened, "starter")
@@ -453,7 +456,7 @@ def test_deleting_is_asked_about_by_its_verb_and_keeps_by_default(qtbot: QtBot, 
     next(one for one in box.buttons() if one.text().startswith("Delete")).click()
     qtbot.waitUntil(lambda: page.detail.primary.text() == "Download 3.2 GB")
     assert asked(opened, "remove") == ["gemma-4-e2b"]
-    assert page.detail.notice.sentence == "Deleted. 3.2 GB are free again."
+    assert page.notice.sentence == "Deleted. 3.2 GB are free again."
 
 
 def test_only_what_was_downloaded_here_can_be_deleted(qtbot: QtBot, opened: Opened) -> None:

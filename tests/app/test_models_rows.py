@@ -53,7 +53,7 @@ def test_curated_ones_come_first_then_what_is_here_then_the_hub(state: ModelsSta
 def test_a_row_says_size_speed_fit_and_drafter(state: ModelsState) -> None:
     row = next(row for row in rows_of(state, hub_of(state), Filter()) if row.key == "gemma-4-12b")
     assert row.second == "Longer texts, careful answers"
-    assert row.third == "7.6 GB · ≈ 47–79 tok/s here"
+    assert row.third == "7.6 GB · ≈ 42–65 tok/s here"
     assert words.FIT_WORDS[row.fit] == "Tight"
     assert row.drafter == "MTP"
     assert "431 GB/s, measured" in row.tip
@@ -141,10 +141,12 @@ def test_every_byte_of_a_budget_is_in_the_table_and_in_the_bar() -> None:
     bars = bars_of(budget, at)
     assert [bar.device for bar in bars] == ["CUDA0", "CPU"]
     assert sum(bar.used_bytes for bar in bars) == at.total_bytes
-    assert sum(part.n_bytes for part in legend_of(bars)) == at.total_bytes
+    kept_bytes = at.segment_bytes(Segment.RESERVE)
+    assert sum(part.n_bytes for part in legend_of(bars)) == at.total_bytes + kept_bytes
     table = dict((row[0], row[1]) for row in table_of(at))
-    assert table["KV cache"].replace(" ", "") == str(at.devices[0].segments[Segment.KV])
-    assert table["Together"].replace(" ", "") == str(at.devices[0].total_bytes)
+    assert table["KV cache"].replace(",", "") == str(at.devices[0].segments[Segment.KV])
+    assert table["Together"].replace(",", "") == str(at.devices[0].total_bytes)
+    assert table["Kept free beside it"].replace(",", "") == str(kept_bytes)
 
 
 def test_every_segment_has_a_name_and_a_place_in_the_bar() -> None:
@@ -173,8 +175,8 @@ def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:
     small, large = budget.at(2048, KvType.F16), budget.at(262_144, KvType.F16)
     assert small is not None
     assert large is not None
-    assert bars_of(budget, small)[0].caption == "takes 8.1 GiB, leaves 3.1 GiB"
-    assert bars_of(budget, large)[0].caption == "needs 34.0 GiB, 11.2 GiB are free"
+    assert bars_of(budget, small)[0].caption == "takes 7.7 GiB, leaves 3.5 GiB"
+    assert bars_of(budget, large)[0].caption == "needs 33.6 GiB and 400 MiB kept free; 11.2 GiB are free"
 
 
 def test_each_state_of_a_download_has_its_words() -> None:
@@ -224,3 +226,14 @@ def test_what_does_not_fit_says_so_before_the_download() -> None:
 )
 def test_a_quantisation_is_read_from_a_name(name: str, label: str) -> None:
     assert words.quantisation_of(name) == label
+
+
+def test_the_size_of_a_version_leaves_out_a_drafter_in_a_file_of_its_own() -> None:
+    offer = HERE[1]
+    assert offer.installed is not None
+    bundle = msgspec.structs.replace(
+        offer.installed.bundle, drafter=DrafterChoice(DrafterKind.MTP, "/m/mtp.gguf")
+    )
+    installed = msgspec.structs.replace(offer.installed, bundle=bundle)
+    assert Subject(offer).versions == (("Q8_0", 1_646_572_512),)
+    assert Subject(msgspec.structs.replace(offer, installed=installed)).versions == (("Q8_0", 0),)

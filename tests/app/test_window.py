@@ -163,26 +163,26 @@ def test_another_context_is_loaded_with_the_next_run_shared_by_both_pages_and_ke
     window.compare.start()
     finish(qtbot, window)
     window.chat.picker.context._session.choose_n_ctx(2048)
-    assert window.compare.picker.context.chosen == window.chat.picker.context.chosen == "2 048"
+    assert window.compare.picker.context.chosen == window.chat.picker.context.chosen == "2,048"
     window.compare.start()
     finish(qtbot, window)
     window.compare.start()
     finish(qtbot, window)
     loads = [what[1] for name, what in opened.service.calls if name == "load" and isinstance(what, tuple)]
     assert loads == [LoadSettings(), LoadSettings(n_ctx=2048)]
-    assert any(text.endswith("of 2 048 tokens") for text in window.status.texts)
+    assert any(text.endswith("of 2,048 tokens") for text in window.status.texts)
     window.close()
-    assert open_app(FAST).window.compare.picker.context.chosen == "2 048"
+    assert open_app(FAST).window.compare.picker.context.chosen == "2,048"
 
 
 def test_the_contexts_on_offer_are_one_click_away(open_app: OpenApp) -> None:
     picker = open_app(FAST).window.compare.picker.context
     menu = QMenu()
     picker._fill_sizes(menu)
-    assert [one.text() for one in menu.actions()] == ["Auto", "2 048", "4 096", "8 192", "16 384", "32 768"]
+    assert [one.text() for one in menu.actions()] == ["Auto", "2,048", "4,096", "8,192", "16,384", "32,768"]
     assert [one.text() for one in menu.actions() if one.isChecked()] == ["Auto"]
     menu.actions()[2].trigger()
-    assert picker.chosen == "4 096"
+    assert picker.chosen == "4,096"
 
 
 def test_a_model_file_dropped_on_the_window_is_chosen(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QMenu, QVBoxLayout, QWidget
 
@@ -19,9 +19,10 @@ from app.widgets.run_options import field
 from app.widgets.switch import Switch
 from engine.budget.budget import KvType
 from engine.hub.listing import DrafterOption
-from engine.models.bundle import RUNNABLE_DRAFTERS
+from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 
 _TWO_COLUMNS_FROM_PX = 440
+_MENU_TEXT_PX, _MENU_SIDES_PX = 400, 56
 
 
 class Choices(QWidget):
@@ -120,10 +121,18 @@ class Choices(QWidget):
     def _fill_drafters(self, menu: QMenu) -> None:
         menu.setToolTipsVisible(True)
         for i, option in enumerate(self._subject.drafters):
-            said = drafter_words(option) + (f" – {option.reason}" if option.reason else "")
+            why_not = " – does not fit" if option.reason else ""
+            if option.reason and option.kind not in RUNNABLE_DRAFTERS and self._subject.is_whole_offer:
+                why_not = f" – {words.NOT_YET}"
+            said = self._elided(drafter_words(option) + why_not)
             action = self._add(menu, said, i == self._subject.drafter, partial(self._pick_drafter, i))
             action.setEnabled(not option.reason)
-            action.setToolTip(option.reason)
+            action.setToolTip(option.reason or remark_of(self._subject, i))
+
+    def _elided(self, text: str) -> str:
+        """Cut `text` so that a menu is not wider than its field, or not by much."""
+        room_px = max(_MENU_TEXT_PX, self.drafter.width() - _MENU_SIDES_PX)
+        return self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room_px)
 
     def _fill_precisions(self, menu: QMenu) -> None:
         menu.setToolTipsVisible(True)
@@ -166,6 +175,14 @@ def version_words(version: tuple[str, int]) -> str:
 
 
 def drafter_words(option: DrafterOption) -> str:
-    """Return what the list shows: the kind in words, and what it adds to the download."""
-    said = words.drafter_words(option.kind)
+    """Return what the list shows: the kind in words or the model's name, and its size."""
+    said = words.drafter_words(option.kind, has_file=bool(option.files))
+    if option.kind is DrafterKind.MODEL and option.files:
+        said = option.files[0].name.removesuffix(".gguf")
     return f"{said} · {file_size(option.size_bytes)}" if option.size_bytes else said
+
+
+def remark_of(subject: Subject, i: int) -> str:
+    """Return what speaks against a drafter that fits, "" for nothing."""
+    remark = subject.local[i].remark if i < len(subject.local) else ""
+    return f"It fits, but {remark}." if remark else ""

@@ -12,8 +12,9 @@ from app.format import file_size, share
 from app.models import words
 from app.models.actions import Act, Offered, offered
 from app.models.budgets import Budgets
+from app.models.drafters import LocalDrafters
 from app.models.state import ModelsState
-from app.models.subject import Subject
+from app.models.subject import Subject, drafted_subject
 from app.session import EngineSession
 from app.widgets.flow import FlowLayout
 from app.widgets.markdown_view import MarkdownView
@@ -47,9 +48,11 @@ class ModelDetail(QScrollArea):
     folder_asked = Signal(object)
     hub_asked = Signal(str)
 
-    def __init__(self, state: ModelsState, budgets: Budgets, session: EngineSession) -> None:
+    def __init__(
+        self, state: ModelsState, budgets: Budgets, session: EngineSession, drafters: LocalDrafters
+    ) -> None:
         super().__init__()
-        self._state, self._session = state, session
+        self._state, self._session, self._drafters = state, session, drafters
         self._subject = Subject()
         self._offered = Offered(Act.NONE)
         self._title = label(font=fonts.heading(), wraps=True)
@@ -127,11 +130,14 @@ class ModelDetail(QScrollArea):
         self.all_versions.clicked.connect(lambda: self.hub_asked.emit(self._subject.source_repo))
         self.choices.subject_changed.connect(self.show_subject)
         self.choices.loading_changed.connect(self.show_memory)
+        self.memory.gated.connect(self._on_gated)
         self.memory.choice_due.connect(self._show_choice)
         self.memory.without_drafter.connect(self._leave_drafter_out)
         self._state.downloads_changed.connect(self._on_download)
+        self._drafters.changed.connect(self._on_drafters)
         self._state.verifying_changed.connect(self._on_verifying)
         self._session.state_changed.connect(lambda _: self._show_actions())
+        self._session.running_changed.connect(lambda _: self._show_actions())
 
     # ----------------------------------------------------------------------------------------- showing
 
@@ -162,6 +168,10 @@ class ModelDetail(QScrollArea):
         is_other = subject.id != self._subject.id
         remote = subject.remote
         subject = replace(subject, here=self._state.installed_from(remote.id) if remote else None)
+        if subject.is_whole_offer and subject.installed is not None:
+            target = subject.installed.bundle.target
+            self._drafters.ask(target)
+            subject = drafted_subject(subject, self._drafters.of(target) or subject.local)
         self._subject = subject
         self._title.setText(subject.title)
         for line, text in (
@@ -210,7 +220,7 @@ class ModelDetail(QScrollArea):
             loaded is not None and installed is not None and loaded.target.path == installed.bundle.target
         )
         self.facts.set_rows(facts_of(subject, loaded if is_loaded else None))
-        self._offered = offered(subject, progress, is_loaded=is_loaded)
+        self._offered = offered(subject, progress, is_loaded=is_loaded, running=self._session.running)
         self.primary.setVisible(self._offered.primary is not Act.NONE)
         if self._offered.verb:
             self.primary.set_words(self._offered.verb)
@@ -224,6 +234,7 @@ class ModelDetail(QScrollArea):
         self.delete.setVisible(can_remove)
         if installed is not None:
             self.delete.set_words(f"Delete {file_size(installed.size_bytes)}")
+            self.delete.setEnabled(installed.id not in self._state.going)
         self._actions.updateGeometry()
 
     # ------------------------------------------------------------------------------------------- doing
@@ -231,6 +242,12 @@ class ModelDetail(QScrollArea):
     def _show_choice(self) -> None:
         """Bring the choice into view, once it has its place."""
         QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(self.memory.choice, 0, 16))
+
+    def _on_gated(self) -> None:
+        """Say what is to do, also where the list did not know that the owner asks for consent."""
+        if self.gate.isHidden():
+            self.gate.show_gate("auto", self._subject.source_repo)
+        self.gate.show_refusal()
 
     def _leave_drafter_out(self) -> None:
         """Take n-gram, which needs no memory, in the drafter's place."""
@@ -240,6 +257,11 @@ class ModelDetail(QScrollArea):
     def _on_download(self, download_id: str) -> None:
         if self._subject.remote is not None and self._subject.remote.id == download_id:
             self._show_actions()
+
+    def _on_drafters(self, target: str) -> None:
+        installed = self._subject.installed
+        if installed is not None and installed.bundle.target == target:
+            self.show_subject(self._subject)
 
     def _on_verifying(self, model_id: str, fraction: float) -> None:
         installed = self._subject.installed

@@ -28,7 +28,6 @@ class DownloadRow(QFrame):
         self._id = ""
         self._progress: DownloadProgress | None = None
         self._name = ElidedLabel(font=fonts.strong())
-        self._name.setVisible(with_name)
         self._words = label(tone="muted", font=fonts.tabular(fonts.small()), wraps=True)
         self._line = ProgressLine("Download", "accent", "there", track="line")
         self.go = button("Pause")
@@ -45,6 +44,7 @@ class DownloadRow(QFrame):
         self.delete.clicked.connect(lambda: state.service.cancel_download(self._id))
         self.dismiss.clicked.connect(lambda: state.dismiss(self._id))
         self._lay_out()
+        self._name.setVisible(with_name)
 
     def _lay_out(self) -> None:
         buttons = QHBoxLayout()

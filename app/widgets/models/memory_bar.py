@@ -52,7 +52,7 @@ class _Bar(QWidget):
     def _stretches(self) -> list[tuple[QRectF, Part]]:
         if self._bar is None:
             return []
-        whole = max(self._bar.free_bytes, self._bar.used_bytes, 1)
+        whole = max(self._bar.free_bytes, self._bar.used_bytes + self._bar.kept_bytes, 1)
         x, found = 0.0, []
         for part in self._bar.parts:
             width = self.width() * part.n_bytes / whole
@@ -76,7 +76,7 @@ class _Bar(QWidget):
         painter.setPen(QPen(colours.colour("line"), 1))
         painter.drawPath(path)
         if self._bar is not None and self._bar.is_short:
-            x = self.width() * self._bar.free_bytes / self._bar.used_bytes
+            x = self.width() * self._bar.free_bytes / (self._bar.used_bytes + self._bar.kept_bytes)
             self._paint_end(painter, x, colours.colour("error"))
 
     def _paint_end(self, painter: QPainter, x: float, colour: QColor) -> None:
@@ -86,7 +86,7 @@ class _Bar(QWidget):
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._bar is not None:
             found = [part for rect, part in self._stretches() if rect.contains(QPointF(event.pos()))]
-            free = f"Free after that: {memory_size(self._bar.left_bytes)}"
+            free = f"Free beside it: {memory_size(self._bar.left_bytes)}"
             QToolTip.showText(event.globalPos(), found[0].tip if found else free, self)
             return True
         return super().event(event)

@@ -9,7 +9,7 @@ from app import fonts
 from app.format import context, count, memory_size, share
 from app.models import words
 from app.models.budgets import Budgets
-from app.models.memory import bars_of, legend_of, table_of
+from app.models.memory import bars_of, kept_words, legend_of, table_of
 from app.models.subject import Subject
 from app.trouble import Trouble
 from app.widgets.models.context_slider import ContextSlider
@@ -19,11 +19,13 @@ from app.widgets.models.speed_or_context import SpeedOrContextBox
 from app.widgets.models.table import Table
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import label
-from engine.budget.budget import Budget, ContextBudget, KvType
+from engine.budget.budget import Budget, ContextBudget, KvType, Segment
+from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.models_service import BudgetRequest
 
 _USUAL_N_CTX = 8192
 _PAUSE_MS = 150
+_DRAFTERS_SEGMENTS = (Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE)
 
 
 class MemorySection(QWidget):
@@ -32,6 +34,7 @@ class MemorySection(QWidget):
     Signals:
         n_ctx_changed(int): another context is picked.
         without_drafter: the person would rather have the longer context.
+        gated: the Hub asks for consent before it can be told.
         choice_due: there is a choice to make between speed and context.
         said(str): what was found, for a screen reader.
     """
@@ -40,6 +43,7 @@ class MemorySection(QWidget):
     without_drafter = Signal()
     said = Signal(str)
     choice_due = Signal()
+    gated = Signal()
 
     def __init__(self, budgets: Budgets) -> None:
         super().__init__()
@@ -166,6 +170,10 @@ class MemorySection(QWidget):
         self._total.setText(sentence)
 
     def _show_trouble(self, trouble: Trouble) -> None:
+        if trouble.is_gate:
+            self._total.setText("What it takes can be told once the Hub gives access.")
+            self.gated.emit()
+            return
         self._total.setText("What it takes is not known.")
         self.notice.tell(trouble, Remedy("Try again", self._again), tone="plain")
 
@@ -190,10 +198,11 @@ class MemorySection(QWidget):
         self.legend.set_parts(legend_of(bars))
         about = "≈ " if budget.is_estimate else ""
         until = "fits at every length" if contexts and largest >= contexts[-1] else words.fits_until(largest)
+        kept = kept_words(at.segment_bytes(Segment.RESERVE))
         self._total.setText(
-            f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')} · {until}"
+            f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')},{kept} · {until}"
         )
-        self._why.setText(_why(budget))
+        self._why.setText(_why(budget, at, self._subject.picked_drafter.kind))
         self._why.setVisible(bool(self._why.text()))
         self.table.set_rows(table_of(at))
         self._caption.setText(f"Context: {context(at.n_ctx)}")
@@ -209,7 +218,7 @@ def _request(subject: Subject, kv_type: KvType, *, race: bool) -> BudgetRequest 
     return BudgetRequest(bundle, remote, kv_types=(kv_type,), race=race)
 
 
-def _why(budget: Budget) -> str:
+def _why(budget: Budget, at: ContextBudget, drafter: DrafterKind) -> str:
     """Return what the numbers rest on, and what does not fit on the GPU."""
     lines = []
     if budget.is_estimate:
@@ -222,4 +231,6 @@ def _why(budget: Budget) -> str:
             f"{budget.n_gpu_layers_that_fit} of {count(budget.n_layers, 'layer')} fit on the GPU; "
             "the others run on the processor, which is slower."
         )
+    if drafter not in RUNNABLE_DRAFTERS and any(at.segment_bytes(one) for one in _DRAFTERS_SEGMENTS):
+        lines.append("Its drafter is counted in for when it can be used; until then it is not loaded.")
     return " ".join(lines)

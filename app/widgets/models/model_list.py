@@ -134,11 +134,10 @@ class ModelList(QListView):
         self.scrollTo(self.currentIndex())
         return True
 
-    def choose_first(self) -> None:
-        """Choose the first row that is a model."""
+    def choose_first(self) -> bool:
+        """Choose the first row that is a model; returns whether there is one."""
         first = next((row.key for row in self.rows if row.can_be_chosen), "")
-        if first:
-            self.choose(first)
+        return bool(first) and self.choose(first)
 
     def _point_at(self, key: str) -> bool:
         at = next((i for i, row in enumerate(self.rows) if row.key == key and row.can_be_chosen), None)

@@ -20,6 +20,7 @@ from engine.service import Service
 from engine.worker.budgeting import answer_budget, foresee, require_pair
 from engine.worker.messages import BudgetMeasured, Device, LoadSettings, MemoryChanged
 from engine.worker.plan import BundlePlan, LoadRequest, make_plan
+from tests.engine.models.small_files import write_model
 from tests.engine.worker.real import DRAFT_MODEL, LLAMA, MODELS, SETTINGS, Engine
 from tests.gguf_patch import replace_u32
 
@@ -247,3 +248,11 @@ def test_a_file_of_another_kind_than_was_said_is_refused() -> None:
         require_pair(str(MODELS / "llama-eagle3.gguf"), NO_DRAFTER)
     with pytest.raises(PairUnfit, match="no MTP head inside"):
         require_pair(LLAMA, DrafterChoice(DrafterKind.MTP))
+
+
+def test_a_draft_model_that_does_not_fit_gets_no_budget(tmp_path: Path) -> None:
+    other = write_model(tmp_path / "other.gguf")
+    for path, reason in ((LLAMA, "the model itself"), (str(other), "vocabular")):
+        with pytest.raises(PairUnfit, match=reason):
+            require_pair(LLAMA, DrafterChoice(DrafterKind.MODEL, path))
+    require_pair(LLAMA, DrafterChoice(DrafterKind.MODEL, str(MODELS / "llama-draft.gguf")))
