@@ -202,9 +202,9 @@ class BundleDownload:
                 write_job(folder, Job(self.bundle, state, told.sentence, told.remedy, told.detail))
 
     def _run(self) -> None:
+        self._set(DownloadState.CHECKING)
         check_bundle(self.bundle)
         require_writable(self.around.folder)
-        self._set(DownloadState.CHECKING)
         if not all(file.is_pinned for file in self.bundle.files):
             self._pin()
         folder, read = self.around.folder, self.around.read_facts

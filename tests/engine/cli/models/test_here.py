@@ -156,6 +156,16 @@ def test_a_choice_that_cannot_be_is_told_with_what_there_is(
     assert filled.body_bytes == 0
 
 
+def test_a_folder_that_cannot_be_written_to_ends_a_download(
+    places: dict[str, str], filled: HubServer, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    nowhere = places | {"SLIPSTREAM_MODELS_DIR": str(tmp_path / "file" / "models")}
+    outcome = slipstream("models", "download", REPO, "Q4_K_M", environment=nowhere)
+    assert_plain_failure(outcome, 1)
+    assert "The folder for models cannot be written to" in outcome.err
+
+
 def test_a_download_that_fails_ends_with_a_sentence(run: Run, hub: HubServer) -> None:
     hub.add("org/gated-GGUF", {"m-Q4_K_M.gguf": TARGET}, gated="manual")
     assert_plain_failure(run("download", "org/gated-GGUF"), 1)
