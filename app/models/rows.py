@@ -116,7 +116,8 @@ def rows_of(state: ModelsState, hub: HubState, wanted: Filter) -> tuple[Row, ...
 
 
 def _hub_rows(state: ModelsState, hub: HubState) -> list[Row]:
-    rows = [_repo_row(model) for model in hub.models]
+    coming = {one.bundle.target[0].repo: one for one in state.downloads.values() if one.bundle.target}
+    rows = [_repo_row(model, coming.get(model.repo)) for model in hub.models]
     if not hub.has_query:
         hint = "Type a name to search the Hugging Face Hub, or “owner/” for what one owner has."
         return [Row(RowKind.NOTE, "", hint if state.is_online else f"You are offline. {hint}")]
@@ -126,8 +127,14 @@ def _hub_rows(state: ModelsState, hub: HubState) -> list[Row]:
     elif hub.is_searching:
         rows.append(Row(RowKind.NOTE, "", "Searching for more…" if rows else "Searching the Hub…"))
     elif not rows:
-        rows.append(Row(RowKind.NOTE, "", f"The Hub has nothing for “{hub.query.text}” with these filters."))
+        rows.append(Row(RowKind.NOTE, "", f"The Hub has nothing for “{_asked(hub)}” with these filters."))
     return rows
+
+
+def _asked(hub: HubState) -> str:
+    """Return what was searched for, as it was typed."""
+    author, text = hub.query.author, hub.query.text
+    return f"{author}/{text}" if author else text
 
 
 def _offer_row(offer: Offer, state: ModelsState) -> Row:
@@ -167,7 +174,7 @@ def download_words(progress: DownloadProgress | None) -> str:
     return f"{verb} · {share(progress.fraction)} of {words.size_words(progress.size_bytes)}"
 
 
-def _repo_row(model: HubModel) -> Row:
+def _repo_row(model: HubModel, under_way: DownloadProgress | None) -> Row:
     about = [f"by {model.author}"]
     if model.n_params:
         about.append(f"{model.n_params / 1e9:.3g} billion weights")
@@ -179,7 +186,13 @@ def _repo_row(model: HubModel) -> Row:
     drafter = "Drafter" if model.drafter_files else ""
     tip = "\n".join((model.repo, *(f"Drafter: {name}" for name in model.drafter_files[:4])))
     return Row(
-        RowKind.REPO, model.repo, model.name, " · ".join(about), " · ".join(facts), drafter=drafter, tip=tip
+        RowKind.REPO,
+        model.repo,
+        model.name,
+        " · ".join(about),
+        download_words(under_way) or " · ".join(facts),
+        drafter=drafter,
+        tip=tip,
     )
 
 

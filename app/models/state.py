@@ -178,6 +178,16 @@ class ModelsState(QObject):
         """Return the downloads that are under way, in the order in which they began."""
         return tuple(one for one in self.downloads.values() if one.state.is_active)
 
+    @property
+    def waiting(self) -> tuple[DownloadProgress, ...]:
+        """Return the downloads that are paused or have failed: nothing goes on with them before somebody says so."""
+        states = (DownloadState.PAUSED, DownloadState.FAILED)
+        return tuple(one for one in self.downloads.values() if one.state in states)
+
+    def resume_all(self) -> None:
+        for one in self.waiting:
+            self.service.resume(one.id)
+
     # --------------------------------------------------------------------------------------- following
 
     def _began(self, job: int, task: Task, about: str = "") -> None:
@@ -192,6 +202,9 @@ class ModelsState(QObject):
 
     def _on_download(self, event: DownloadChanged) -> None:
         progress = event.progress
+        if progress.state is DownloadState.RUNNING and progress.bytes_per_s:
+            # Bytes come from the Hub: it can be reached again.
+            self._on_connection(ConnectionChanged(True))
         before = self.downloads.get(progress.id)
         if progress.state is DownloadState.CANCELLED:
             self.downloads.pop(progress.id, None)

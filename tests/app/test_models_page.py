@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.pages.models import ModelsPage
 from app.widgets.models.folders import open_folders
+from app.widgets.models.downloads_panel import DownloadsPanel
 from app.widgets.parts import IconButton
 from engine.budget.budget import KvType
 from engine.download.progress import DownloadState
@@ -292,11 +293,11 @@ def test_a_download_shows_in_the_list_the_detail_the_ring_and_the_tray(
         assert window.tray.isVisible()
         assert window.tray.words.startswith("Gemma 4 E4B: ")
     page.detail.download.go.click()
-    qtbot.waitUntil(lambda: window.tray.isHidden())
+    qtbot.waitUntil(lambda: window.tray.words == "Gemma 4 E4B is paused")
     assert page.detail.download.words.startswith("Paused at ")
     assert window.windowTitle() == "Slipstream"
-    page.detail.download.go.click()
-    qtbot.waitUntil(lambda: window.tray.isVisible())
+    window.tray.resume.click()
+    qtbot.waitUntil(lambda: window.tray.words.startswith("Gemma 4 E4B: "))
     page.detail.download.cancel.click()
     if page.detail.download.delete.isVisible():
         page.detail.download.delete.click()
@@ -334,6 +335,7 @@ def test_a_download_that_does_not_go_on_says_why(
     assert page.detail.download.words.startswith(said)
     assert page.detail.download.go.text() == verb
     assert "/s" not in page.detail.download.words
+    assert page.detail.download.cancel.text() == ("Remove" if state is DownloadState.FAILED else "Cancel")
 
 
 def test_what_has_arrived_or_failed_is_told_on_every_page(qtbot: QtBot, opened: Opened) -> None:
@@ -350,6 +352,34 @@ def test_what_has_arrived_or_failed_is_told_on_every_page(qtbot: QtBot, opened: 
         assert tray.isVisible()
     tray._forget_news()
     assert tray.isHidden()
+
+
+def test_before_downloads_were_told_the_panel_does_not_say_that_there_are_none(opened: Opened) -> None:
+    panel = DownloadsPanel(opened.window.models.detail._state, opened.window)
+    assert panel._nothing.text() == "Looking for downloads that have not ended yet…"
+    panel._say_nothing()
+    assert "goes on by itself the next time; what you paused stays paused" in panel._nothing.text()
+
+
+def test_bytes_that_come_say_that_the_hub_can_be_reached_again(qtbot: QtBot, opened: Opened) -> None:
+    offline = opened.window.models.offline
+    opened.models.tell(ConnectionChanged(False))
+    qtbot.waitUntil(lambda: offline.isVisible())
+    opened.models.show_download(progress_of(ENTRIES[0].bundle, 0.4, DownloadState.RUNNING))
+    qtbot.waitUntil(lambda: offline.isHidden())
+
+
+def test_a_notices_button_hands_the_keyboard_on_to_what_follows(qtbot: QtBot, opened: Opened) -> None:
+    window, page = opened.window, opened.window.models
+    window.activateWindow()
+    opened.models.tell(ConnectionChanged(False))
+    qtbot.waitUntil(lambda: page.offline.isVisible())
+    (again,) = page.offline.buttons
+    again.setFocus()
+    QTest.keyClick(again, Qt.Key.Key_Space)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert page.isAncestorOf(focused)
 
 
 @pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
@@ -380,13 +410,15 @@ def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) ->
     assert asked(opened, "cancel_download") == ["gemma-4-e4b"]
 
 
-def test_what_was_on_its_way_when_slipstream_ended_comes_back_paused(qtbot: QtBot, open_app: OpenApp) -> None:
+def test_what_was_paused_when_slipstream_ended_waits_in_sight(qtbot: QtBot, open_app: OpenApp) -> None:
     paused = progress_of(ENTRIES[0].bundle, 0.6, DownloadState.PAUSED)
     opened = show(qtbot, open_app(models=ScriptedModels(SLOW_DOWNLOAD, restored=(paused,))))
     qtbot.waitUntil(lambda: "gemma-4-e4b" in opened.window.downloads.rows)
     row = opened.window.downloads.rows["gemma-4-e4b"]
     assert row.words == "Paused at 3.0 GB of 5.1 GB"
-    assert "1 in the list" in opened.window.rail.ring.accessibleName()
+    assert opened.window.rail.ring.accessibleName() == "Downloads: 1 download waits"
+    assert opened.window.tray.words == "Gemma 4 E4B is paused"
+    assert opened.window.tray.isVisible()
     row.go.click()
     qtbot.waitUntil(lambda: bool(opened.window.models.detail._state.running))
 

@@ -19,10 +19,12 @@ from app.models.state import ModelsState
 from app.models.subject import Subject, subject_of_repo
 from engine.budget.budget import Budget, ContextBudget, DeviceUse, KvType, Segment
 from engine.download.progress import DownloadState
+from engine.hub.listing import HubQuery
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.remote import RemoteFile
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
-from tests.app.model_facts import ENTRIES, HERE, MIB, OFFERS, SPEED, budget_of, repo_page
+from tests.app.model_facts import ENTRIES, HERE, HUB_MODELS, MIB, OFFERS, SPEED, budget_of, repo_page
 from tests.app.scripted_models import ScriptedModels, progress_of
 from tests.app.scripted_service import loaded_event
 
@@ -107,6 +109,26 @@ def test_nothing_found_is_said_in_words(state: ModelsState) -> None:
     assert "Nothing here matches." in titles(rows_of(state, hub_of(state), Filter("xyzzy")))
     state.offers = ()
     assert "No model is here yet." in titles(rows_of(state, hub_of(state), Filter()))
+
+
+def test_an_owner_of_whom_nothing_is_found_is_named(state: ModelsState) -> None:
+    hub = hub_of(state)
+    hub.ask("smol/")
+    hub._typing.stop()
+    assert "The Hub has nothing for “smol/” with these filters." in titles(rows_of(state, hub, Filter()))
+
+
+def test_a_download_shows_in_the_row_of_its_repository(state: ModelsState) -> None:
+    hub = hub_of(state)
+    hub.models = HUB_MODELS[:2]
+    bundle = msgspec.structs.replace(
+        ENTRIES[0].bundle, target=(RemoteFile(HUB_MODELS[1].repo, "m.gguf", size_bytes=100),)
+    )
+    hub.query = HubQuery("gguf")
+    state.downloads = {bundle.id: progress_of(bundle, 0.5, DownloadState.PAUSED)}
+    rows = {row.key: row.third for row in rows_of(state, hub, Filter())}
+    assert rows[HUB_MODELS[1].repo].startswith("Paused · ")
+    assert rows[HUB_MODELS[0].repo].endswith("apache-2.0")
 
 
 def test_picks_change_what_is_downloaded_and_asked_about() -> None:
