@@ -33,7 +33,7 @@ class ModelsService(Protocol):
     """
 
     def start(self, on_event: Callable[[ModelsEvent], None]) -> None:
-        """Begin; downloads that were running when Slipstream ended come back, as paused."""
+        """Begin; downloads that were running when Slipstream ended go on, others come back as they stood."""
 
     def stop(self, timeout_s: float = 1.0) -> None:
         """End every thread; downloads can be resumed the next time."""

@@ -10,6 +10,8 @@ from engine.models.bundle import DrafterChoice
 from engine.models.description import Device
 
 CONTEXT_LADDER = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
+CTX_STEP = 256
+"""llama.cpp rounds contexts up to a multiple of it."""
 USABLE_N_CTX = 8192
 """Nothing is recommended that does not leave room for this many tokens."""
 

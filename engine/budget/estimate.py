@@ -5,17 +5,15 @@ from __future__ import annotations
 from math import sqrt
 from typing import Final
 
-from engine.budget.budget import KvType, Segment
+from engine.budget.budget import CTX_STEP, KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
 from engine.budget.shape import Shape, shape_of
-from engine.models.bundle import DrafterKind
 from engine.models.catalogue import CatalogueEntry
 from engine.models.gguf_header import GgufHeader
 
 ERROR_FRACTION: Final = 0.1
 """How far an estimate of everything may be off (tests/engine/budget/test_estimate.py)."""
 
-_CTX_STEP: Final = 256
 _N_BATCH: Final = 512
 _N_ROWS: Final = 17
 _FLOAT_BYTES: Final = 4
@@ -29,7 +27,6 @@ _VOCABULARY_BYTES: Final = 320
 _TYPICAL_WIDTH: Final = 3.3
 # Weights of a layer over the square of n_embd: attention and a gated feed-forward of the width above.
 _TYPICAL_LAYER: Final = 12
-_ROLLS_BACK: Final = frozenset({DrafterKind.MTP, DrafterKind.EAGLE3, DrafterKind.DFLASH, DrafterKind.DSPARK})
 # Bits of a number with its share of a block's scale: 34 and 18 bytes for 32 numbers.
 _KV_BITS: Final = {KvType.F16: 16.0, KvType.Q8_0: 8.5, KvType.Q4_0: 4.5}
 
@@ -37,7 +34,7 @@ _KV_BITS: Final = {KvType.F16: 16.0, KvType.Q8_0: 8.5, KvType.Q4_0: 4.5}
 def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: bool) -> dict[Segment, int]:
     """Return the bytes that `entry` would take with all of it on one device, within ERROR_FRACTION."""
     facts = entry.memory
-    states = 1 + (_draft_length(entry) if entry.bundle.drafter_kind in _ROLLS_BACK else 0)
+    states = 1 + (_draft_length(entry) if entry.bundle.drafter_kind.rolls_back else 0)
     n_embd = sqrt(entry.n_params * facts.active_fraction / (_TYPICAL_LAYER * max(facts.n_layers, 1)))
     taken = {
         Segment.WEIGHTS: entry.target_bytes,
@@ -92,7 +89,7 @@ def kv_bytes(numbers_per_token: int, n_ctx: int, kv_type: KvType) -> int:
 
 
 def padded(n_cells: int) -> int:
-    return -(-n_cells // _CTX_STEP) * _CTX_STEP
+    return -(-n_cells // CTX_STEP) * CTX_STEP
 
 
 def compute_bytes(n_ctx: int, n_embd: int, n_ff: int, n_attention: int, n_vocab: int) -> int:

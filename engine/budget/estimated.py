@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,12 +22,14 @@ from engine.models.gguf_header import GgufHeader
 _DRAFTER = frozenset(
     {Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV, Segment.DRAFTER_COMPUTE, Segment.DRAFTER_OUTPUT}
 )
+_OF_LAYERS = (Segment.WEIGHTS, Segment.KV, Segment.STATE)
+_OF_DRAFTER_LAYERS = (Segment.DRAFTER_WEIGHTS, Segment.DRAFTER_KV)
 _IN_MAIN_MEMORY = frozenset({Segment.OUTPUT, Segment.DRAFTER_OUTPUT, Segment.VOCABULARY, Segment.SNAPSHOTS})
 
 
 @dataclass(frozen=True, slots=True)
 class EstimatedEntry:
-    """Measures (engine/budget/measures.py) out of a catalogue's facts; all layers are on `device`."""
+    """Measures (engine/budget/measures.py) out of a catalogue's facts; layers for a GPU go to `device`."""
 
     entry: CatalogueEntry
     device: str
@@ -41,19 +43,22 @@ class EstimatedEntry:
         return self.entry.memory.n_layers
 
     def use(self, way: Way) -> UseByDevice:
-        return _spread(estimate_entry(self.entry, way.n_ctx, way.kv_type, race=False), self.device, way)
+        taken = estimate_entry(self.entry, way.n_ctx, way.kv_type, race=False)
+        return _spread(taken, self.device, way, self.n_layers, self.n_layers)
 
 
 @dataclass(frozen=True)
 class EstimatedFiles:
-    """Measures out of headers; `drafter` None: no weights of its own.
+    """Measures out of headers; `drafter` None: no weights of its own. Layers for a GPU go to `device`.
 
+    `n_rs_seq` is how many snapshots of a running state the drafter wants llama.cpp to keep.
     `use` raises NotAModelFile where no model can have what a header says.
     """
 
     target: GgufHeader
     drafter: GgufHeader | None
     device: str
+    n_rs_seq: int = 0
 
     @property
     def n_ctx_train(self) -> int:
@@ -61,7 +66,7 @@ class EstimatedFiles:
 
     @property
     def n_layers(self) -> int:
-        return max(self.target.number(f"{self.target.architecture}.block_count"), 0)
+        return _n_layers(self.target)
 
     @cached_property
     def _target_shape(self) -> Shape:
@@ -72,13 +77,15 @@ class EstimatedFiles:
         return None if self.drafter is None else shape_of(self.drafter)
 
     def use(self, way: Way) -> UseByDevice:
-        taken = estimate_shape(self._target_shape, way.n_ctx, way.kv_type)
+        n_rs_seq = self.n_rs_seq if way.with_drafter else 0
+        taken = estimate_shape(self._target_shape, way.n_ctx, way.kv_type, n_rs_seq=n_rs_seq)
         if self._drafter_shape is not None:
             own = estimate_shape(self._drafter_shape, way.n_ctx, way.kv_type)
             taken[Segment.DRAFTER_WEIGHTS] = own.get(Segment.WEIGHTS, 0)
             taken[Segment.DRAFTER_KV] = own.get(Segment.KV, 0) + own.get(Segment.STATE, 0)
             taken[Segment.DRAFTER_COMPUTE] = own.get(Segment.COMPUTE, 0)
-        return _spread(taken, self.device, way)
+        n_drafter_layers = 0 if self.drafter is None else _n_layers(self.drafter)
+        return _spread(taken, self.device, way, self.n_layers, n_drafter_layers)
 
 
 def estimated_budget(
@@ -112,10 +119,28 @@ def estimate_of_entry(
     return estimated_budget(question, EstimatedEntry(entry, main_device(devices, n_gpu_layers)), devices)
 
 
-def _spread(taken: dict[Segment, int], device: str, way: Way) -> UseByDevice:
+def _n_layers(header: GgufHeader) -> int:
+    return max(header.number(f"{header.architecture}.block_count"), 0)
+
+
+def _spread(
+    taken: Mapping[Segment, int], device: str, way: Way, n_layers: int, n_drafter_layers: int
+) -> UseByDevice:
+    """Return `taken` by device: the share of `way`'s layers on `device`, and where passes are computed."""
+    shares = dict.fromkeys(_OF_LAYERS, _share(way, n_layers))
+    shares |= dict.fromkeys(_OF_DRAFTER_LAYERS, _share(way, n_drafter_layers))
+    shares |= dict.fromkeys(_IN_MAIN_MEMORY, 0.0)
     spread: dict[str, dict[Segment, int]] = {device: {}, HOST: {}}
     for segment, n_bytes in taken.items():
         if segment is Segment.RESERVE or (segment in _DRAFTER and not way.with_drafter):
             continue
-        spread[HOST if segment in _IN_MAIN_MEMORY else device][segment] = n_bytes
+        there_bytes = n_bytes if device == HOST else round(n_bytes * shares.get(segment, 1.0))
+        for name, part_bytes in ((device, there_bytes), (HOST, n_bytes - there_bytes)):
+            if part_bytes:
+                spread[name][segment] = part_bytes
     return {name: segments for name, segments in spread.items() if segments}
+
+
+def _share(way: Way, n_layers: int) -> float:
+    """Return the share of layers that `way` puts on the GPU; the output layer counts as one."""
+    return 1.0 if way.n_gpu_layers < 0 else min(way.n_gpu_layers / (n_layers + 1), 1.0)

@@ -19,12 +19,10 @@ from engine.budget.budget import (
 )
 from engine.budget.measures import Measures, SegmentBytes, UseByDevice, Way
 from engine.budget.room import HOST, Room, has_gpu, room_of
-from engine.budget.search import largest_that_fits
+from engine.budget.search import largest_context, largest_that_fits
 from engine.errors import KvTypeUnfit
 from engine.models.description import Device
 
-CTX_STEP: Final = 256
-"""llama.cpp rounds contexts up to a multiple of it."""
 ALL_LAYERS: Final = -1
 _RACED: Final = (Segment.KV, Segment.STATE, Segment.SNAPSHOTS, Segment.COMPUTE, Segment.OUTPUT)
 _NOT_AT_FIRST: Final = (Segment.VOCABULARY, Segment.SNAPSHOTS)
@@ -102,15 +100,12 @@ class _Reckoning:
         return (*steps, min(limit, CONTEXT_LADDER[-1]))
 
     def largest_context(self, kv_type: KvType, *, with_drafter: bool = True) -> int:
-        """Return the largest multiple of CTX_STEP that fits; the model's limit where that is none, but fits."""
-        limit = self.measures.n_ctx_train or CONTEXT_LADDER[-1]
+        """Return the largest context that fits, of those that engine.budget.search tries up to the model's limit."""
 
-        def way(steps: int) -> Way:
-            n_ctx = min(steps * CTX_STEP, limit)
-            return Way(n_ctx, kv_type, self.question.n_gpu_layers, with_drafter)
+        def spare(n_ctx: int) -> int:
+            return self.spare(Way(n_ctx, kv_type, self.question.n_gpu_layers, with_drafter))
 
-        steps = largest_that_fits(lambda n: self.spare(way(n)), 1, -(-limit // CTX_STEP))
-        return way(steps).n_ctx if steps else 0
+        return largest_context(spare, self.measures.n_ctx_train or CONTEXT_LADDER[-1])
 
     # ------------------------------------------------------------------------------------- layers and drafters
 

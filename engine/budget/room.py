@@ -49,7 +49,7 @@ def room_of(devices: Sequence[Device]) -> Room:
     free = {device.name: device.memory_free_bytes for device in devices if device.memory_total_bytes > 0}
     main = next((device for device in devices if device.kind == "cpu"), None)
     shared = frozenset(device.name for device in devices if _shares_main_memory(device))
-    apple = any(_is_apple_gpu(device) for device in devices)
+    apple = any(device.is_apple_gpu for device in devices)
     shared_bytes = 0
     if main is not None and main.memory_total_bytes and shared:
         system_bytes = APPLE_SYSTEM_BYTES if apple else 0
@@ -65,13 +65,8 @@ def has_gpu(devices: Sequence[Device]) -> bool:
 def _reserve_bytes(device: Device) -> int:
     if device.kind == "cpu":
         return HOST_RESERVE_BYTES
-    return APPLE_GPU_RESERVE_BYTES if _is_apple_gpu(device) else GPU_RESERVE_BYTES
+    return APPLE_GPU_RESERVE_BYTES if device.is_apple_gpu else GPU_RESERVE_BYTES
 
 
 def _shares_main_memory(device: Device) -> bool:
-    return device.kind == "igpu" or _is_apple_gpu(device)
-
-
-def _is_apple_gpu(device: Device) -> bool:
-    """Whether it is Metal (ggml/src/ggml-metal names its devices MTL0, older builds Metal)."""
-    return device.kind == "gpu" and device.name.startswith(("MTL", "Metal"))
+    return device.kind == "igpu" or device.is_apple_gpu

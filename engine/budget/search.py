@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.budget.budget import CTX_STEP
+
+
+def largest_context(spare: Callable[[int], int], limit: int) -> int:
+    """Return the largest multiple of CTX_STEP with spare(n_ctx) >= 0, `limit` where that is none, but fits; 0: none."""
+
+    def n_ctx(steps: int) -> int:
+        return min(steps * CTX_STEP, limit)
+
+    return n_ctx(largest_that_fits(lambda steps: spare(n_ctx(steps)), 1, -(-limit // CTX_STEP)))
+
 
 def largest_that_fits(spare: Callable[[int], int], low: int, high: int) -> int:
     """Return the largest n from `low` to `high` with spare(n) >= 0, low - 1 if there is none.

@@ -12,25 +12,28 @@ from pathlib import Path
 import msgspec
 
 from engine.cli.arguments import RunOptions
+from engine.download.unfinished import list_everything
 from engine.errors import FileGone, NoSuchModel
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.shelf.installed_model import InstalledModel
-from engine.shelf.naming import find_installed
-from engine.shelf.shelf import list_shelf
+from engine.shelf.naming import find_usable
 from engine.shelf.starter import find_starter
 
 ListModels = Callable[[], tuple[InstalledModel, ...]]
 
 
-def choose_bundle(options: RunOptions, list_models: ListModels = list_shelf) -> tuple[Bundle, RunOptions]:
+def choose_bundle(
+    options: RunOptions, list_models: ListModels = list_everything
+) -> tuple[Bundle, RunOptions]:
     """Return what to load, and the options with the drafter and draft length that go with it.
 
-    Raises FileGone where nothing is named and there is no starter, NoSuchModel for a name that nothing bears.
+    Raises FileGone where nothing is named and there is no starter, NoSuchModel for a name that nothing bears,
+    DamagedDownload for what is not whole.
     """
     # Only a name makes it necessary to look at all folders.
     models = cache(list_models)
     if options.bundle is not None:
-        return _whole_bundle(options, find_installed(options.bundle, models()))
+        return _whole_bundle(options, find_usable(options.bundle, models()))
     drafter = options.drafter
     if drafter.kind is DrafterKind.MODEL:
         drafter = DrafterChoice(DrafterKind.MODEL, _file(drafter.path, models))
@@ -75,7 +78,7 @@ def _file(name: str, models: ListModels) -> str:
     try:
         if os.path.lexists(name):
             return name
-        return find_installed(name, models()).bundle.target
+        return find_usable(name, models()).bundle.target
     except (NoSuchModel, ValueError):
         if looks_like_path:
             return name

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from engine.cli.model_argument import find_header, parse_remote
 from engine.cli.models.show import find_entry
+from engine.download.unfinished import list_everything
 from engine.folders import headers_folder
 from engine.hub.remote_header import fetch_bundle_headers
 from engine.hub.token import read_token
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.facts import read_facts
-from engine.shelf.naming import find_exactly, find_installed
-from engine.shelf.shelf import list_shelf
+from engine.shelf.naming import find_exactly, find_usable
 
 _NAMED = {"ngram": NGRAM_DRAFTER, "none": NO_DRAFTER, "mtp": DrafterChoice(DrafterKind.MTP)}
 
@@ -34,13 +34,13 @@ def _find(name: str) -> Bundle:
     if _is_file(name):
         path = find_header(name)
         return Bundle(path.stem, str(path))
-    models = list_shelf()
+    models = list_everything()
     here = find_exactly(name, models)
     # The beginning of a name may mean a model here, but not one that the catalogue calls just that.
     entry = find_entry(name) if here is None else None
     if entry is not None:
         return fetch_bundle_headers(entry.bundle, headers_folder(), token=read_token())
-    return (here or find_installed(name, models)).bundle
+    return find_usable(here.id if here is not None else name, models).bundle
 
 
 def _is_file(name: str) -> bool:

@@ -15,7 +15,7 @@ from engine.desk.calls import OrderedCalls
 from engine.desk.jobs import CancelToken, JobRunner
 from engine.desk.surveyor import Surveyor
 from engine.download.progress import DownloadProgress
-from engine.errors import Cancelled, Offline, SlipstreamError
+from engine.errors import Cancelled, SlipstreamError
 from engine.folders import models_folder
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
 from engine.models.bundle import Bundle
@@ -79,6 +79,7 @@ class ModelsDesk:
         self._parts_lock = threading.Lock()
         self._made_parts: Parts | None = None
         self._is_online = True
+        self._contact_lock = threading.Lock()
         self._held: Held = ()
         self._budgets: dict[str, Budget] = {}
 
@@ -89,7 +90,7 @@ class ModelsDesk:
         for runner in self._runners:
             runner.start()
         self._orders.start()
-        self._orders.put(lambda: self._parts.downloads.start(self._on_download))
+        self._orders.put(self._start_downloads)
 
     def stop(self, timeout_s: float = 1.0) -> None:
         self._on_event = lambda _: None
@@ -110,8 +111,13 @@ class ModelsDesk:
 
         with self._parts_lock:
             if self._made_parts is None:
-                self._made_parts = Parts(self._folder, self._endpoint)
+                self._made_parts = Parts(self._folder, self._endpoint, self._note_contact)
             return self._made_parts
+
+    def _start_downloads(self) -> None:
+        downloads = self._parts.downloads
+        downloads.start(self._on_download)
+        downloads.go_on()
 
     # ------------------------------------------------------------------------------- what there is
 
@@ -129,13 +135,13 @@ class ModelsDesk:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
             return HubSearched(job, self._parts.client.search(query, cursor))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def open_repo(self, repo: str) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
             return HubRepoOpened(job, self._parts.client.open_repo(repo, lambda: token.is_set))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def judge_drafters(self, repo: HubRepo, quantisation: Quantisation) -> int:
         def work(job: int, token: CancelToken) -> ModelsEvent:
@@ -143,7 +149,7 @@ class ModelsDesk:
 
             return HubRepoOpened(job, works.judge(self._parts, repo, quantisation, token))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     # -------------------------------------------------------------------------------- what it takes
 
@@ -185,7 +191,6 @@ class ModelsDesk:
                 entry = parts.entry_of(request.remote)
                 if entry is None or isinstance(error, Cancelled):
                     raise
-                self._note_connection(not isinstance(error, Offline))
                 devices = self._surveyor.devices(token)
                 return BudgetMade(job, works.estimate(request, entry, devices, self._held))
             told = self._surveyor.ask(lambda service: service.budget(question), BudgetMeasured, token)
@@ -269,7 +274,7 @@ class ModelsDesk:
 
             return TokenChecked(job, works.change_token(self._parts, token))
 
-        return self._ask_hub(work)
+        return self._hub_jobs.submit(work)
 
     def add_folder(self, folder: str) -> int:
         def work(job: int, _token: CancelToken) -> ModelsEvent:
@@ -295,21 +300,10 @@ class ModelsDesk:
     def _on_download(self, progress: DownloadProgress) -> None:
         self._tell(DownloadChanged(progress))
 
-    def _ask_hub(self, work: Callable[[int, CancelToken], ModelsEvent]) -> int:
-        """Submit a job that needs the Hub; whether it could be reached is told."""
-
-        def watched(job: int, token: CancelToken) -> ModelsEvent:
-            try:
-                event = work(job, token)
-            except Offline:
-                self._note_connection(False)
-                raise
-            self._note_connection(True)
-            return event
-
-        return self._hub_jobs.submit(watched)
-
-    def _note_connection(self, is_online: bool) -> None:
-        if is_online != self._is_online:
+    def _note_contact(self, is_online: bool) -> None:
+        """Tell whether the Hub could be reached, where that is news."""
+        with self._contact_lock:
+            if is_online == self._is_online:
+                return
             self._is_online = is_online
             self._tell(ConnectionChanged(is_online))

@@ -8,23 +8,25 @@ import msgspec
 
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions, Downloads
-from engine.folders import cache_folder
+from engine.folders import headers_folder
 from engine.hub.client import HubClient
+from engine.hub.connection import OnContact
 from engine.hub.resolve import resolve_bundle
 from engine.hub.token import read_token
 from engine.models.catalogue import CatalogueEntry, load_catalogue
 from engine.models.remote import RemoteBundle
 
-HEADERS_FOLDER = "headers"
-
 
 class Parts:
-    """A client of the Hub, the downloads into `folder`, and the catalogue. `endpoint` "": the Hub, or its mirror."""
+    """A client of the Hub, the downloads into `folder`, and the catalogue.
 
-    def __init__(self, folder: Path, endpoint: str = "") -> None:
-        self.client = HubClient(endpoint)
+    `endpoint` "": the Hub, or its mirror. `on_contact` hears whether the Hub could be reached.
+    """
+
+    def __init__(self, folder: Path, endpoint: str, on_contact: OnContact) -> None:
+        self.client = HubClient(endpoint, on_contact=on_contact)
         self.entries: tuple[CatalogueEntry, ...] = load_catalogue()
-        self.headers_folder = cache_folder() / HEADERS_FOLDER
+        self.headers_folder = headers_folder()
         self.downloads = Downloads(
             folder,
             Hub(self.client.endpoint, read_token),

@@ -8,10 +8,10 @@ from pathlib import Path
 from engine.budget.budget import Budget, BudgetQuestion
 from engine.budget.estimated import estimate_of_entry
 from engine.budget.held import Held, given_back, main_memory
+from engine.bundles.verify import verify_bundle
 from engine.desk.jobs import CancelToken
 from engine.desk.offers import list_offers
 from engine.desk.parts import Parts
-from engine.download.verify import verify_bundle
 from engine.errors import BadOption, SlipstreamError
 from engine.folders import cache_folder
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
@@ -74,6 +74,7 @@ def question_of(request: BudgetRequest, held: Held, parts: Parts, token: CancelT
             token=read_token(),
             endpoint=parts.client.endpoint,
             is_cancelled=lambda: token.is_set,
+            on_contact=parts.client.on_contact,
         )
     elif request.bundle is not None:
         bundle = request.bundle

@@ -11,25 +11,27 @@ from pathlib import Path
 
 import msgspec
 
-from engine.download.abandon import run_or_abandon
-from engine.download.jobs import Job, done_bytes, forget_job, write_job
-from engine.download.line import Hub
-from engine.download.meters import FileMeter, SpeedMeter, joint_state
-from engine.download.names import check_bundle
-from engine.download.outcome import outcome_of
-from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.remove import delete_unused
-from engine.download.store import (
+from engine.bundles.names import check_bundle
+from engine.bundles.store import (
     is_stored,
     known_file,
     read_manifest,
     read_manifests,
     write_manifest,
 )
+from engine.download.abandon import run_or_abandon
+from engine.download.contents import ReadFacts, checked_contents, unreadable_files
+from engine.download.jobs import Job, done_bytes, forget_job, write_job
+from engine.download.line import Hub
+from engine.download.meters import FileMeter, SpeedMeter, joint_state
+from engine.download.outcome import outcome_of
+from engine.download.progress import DownloadProgress, DownloadState
+from engine.download.remove import delete_unused
 from engine.download.streams import each_over_streams
 from engine.download.switch import Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import DiskFull, SlipstreamError
+from engine.models.gguf_header import MAGIC
 from engine.models.remote import RemoteBundle, RemoteFile
 
 
@@ -44,7 +46,10 @@ class Wanted(Enum):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all downloads share. `slots` bounds the streams over all of them; `check_room` raises DiskFull."""
+    """What all downloads share. `slots` bounds the streams over all of them; `check_room` raises DiskFull.
+
+    `read_facts` None: what arrives is not looked into.
+    """
 
     folder: Path
     hub: Hub
@@ -52,6 +57,7 @@ class Surroundings:
     slots: threading.Semaphore
     n_streams: int
     resolve: Callable[[RemoteBundle], RemoteBundle]
+    read_facts: ReadFacts | None
     check_room: Callable[[], None]
     on_state: Callable[[DownloadProgress], None]
 
@@ -160,7 +166,8 @@ class BundleDownload:
             elif wanted is Wanted.RUN:
                 end, error = outcome_of(self._run, self.around.folder)
             if end is not None:
-                self._keep(end, error)
+                # What only the end of the program stopped is to go on by itself at the next start.
+                self._keep(DownloadState.WAITING if wanted is Wanted.QUIT else end, error)
             with self.lock:
                 if end is DownloadState.DONE or (self.wanted is wanted and end is not None):
                     self._stand_still(end, error)
@@ -198,10 +205,13 @@ class BundleDownload:
         self._set(DownloadState.CHECKING)
         if not all(file.is_pinned for file in self.bundle.files):
             self._pin()
-        manifests = read_manifests(self.around.folder)
+        folder, read = self.around.folder, self.around.read_facts
+        manifests = read_manifests(folder)
+        # A file of the right length may hold anything by now.
+        unreadable = unreadable_files(folder, self.bundle, read) if read is not None else frozenset()
         todo = []
         for meter in self.meters:
-            if is_stored(self.around.folder, manifests, meter.file):
+            if meter.file not in unreadable and is_stored(folder, manifests, meter.file):
                 meter.file = known_file(manifests, meter.file) or meter.file
                 meter.bytes(meter.file.size_bytes)
                 meter.state(DownloadState.DONE)
@@ -219,8 +229,11 @@ class BundleDownload:
         """Say that the bundle is whole, and delete what an older version of it leaves behind."""
         folder = self.around.folder
         before = read_manifest(folder, self.bundle.id)
+        whole = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
+        if self.around.read_facts is not None:
+            whole = checked_contents(folder, whole, self.around.read_facts)
         with self.lock:
-            self.bundle = _with_files(self.bundle, tuple(meter.file for meter in self.meters))
+            self.bundle = whole
         write_manifest(folder, self.bundle)
         if before is not None:
             with suppress(SlipstreamError, OSError):
@@ -255,7 +268,8 @@ class BundleDownload:
     def _transfer(self, file: RemoteFile, meter: FileMeter | None = None) -> Transfer:
         around = self.around
         report = meter or FileMeter(file, 0, lambda: None)
-        return Transfer(file, around.folder, around.hub, self.switch, report, around.settings)
+        begins_with = MAGIC if around.read_facts is not None and file.name.lower().endswith(".gguf") else b""
+        return Transfer(file, around.folder, around.hub, self.switch, report, around.settings, begins_with)
 
     def _fetch(self, meter: FileMeter) -> None:
         meter.file = self._transfer(meter.file, meter).run()

@@ -22,6 +22,7 @@ from engine.download.partial import (
 from engine.download.progress import DownloadState
 from engine.download.refusals import check_answer
 from engine.download.switch import Switch
+from engine.models.gguf_header import not_gguf
 
 MAX_REQUEST_BYTES = 4 << 30
 """Asked for at once: the Hub's storage refuses answers beyond 50 GB, and its signed addresses run out."""
@@ -52,12 +53,15 @@ class Filling:
     record: PartialRecord
     digest: Digest
     file: AppendedFile
+    begins_with: bytes = b""
     done_bytes: int = 0
     _fresh_url: str = ""
     _has_progress: bool = False
 
     @classmethod
-    def open(cls, partial: Partial, located: Located, switch: Switch, report: FileReport) -> Filling:
+    def open(
+        cls, partial: Partial, located: Located, switch: Switch, report: FileReport, begins_with: bytes = b""
+    ) -> Filling:
         """Hash what is there already, then append. Raise Stopped or OSError."""
         record = partial.keep_only(located)
         digest = digest_for(located)
@@ -66,7 +70,9 @@ class Filling:
             report.state(DownloadState.CHECKING)
             done_bytes = feed_file(digest, partial.path, switch)
         file = AppendedFile.open(partial.path)
-        return cls(partial, located, switch, report, record, digest, file, done_bytes, located.url)
+        return cls(
+            partial, located, switch, report, record, digest, file, begins_with, done_bytes, located.url
+        )
 
     def take_progress(self) -> bool:
         """Whether bytes came since the last call."""
@@ -84,7 +90,7 @@ class Filling:
     def receive(self, line: Line) -> None:
         """Append what one connection brings, up to the file's size.
 
-        Raise OtherVersion, DiskFull, and what `locate` raises.
+        Raise OtherVersion, DiskFull, NotAModelFile, and what `locate` raises.
         """
         # The address that was told at the start serves once; later ones may find it run out.
         url, self._fresh_url = self._fresh_url or locate(line, self.located.file).url, ""
@@ -134,6 +140,7 @@ class Filling:
         for data in response.iter_raw():
             self.switch.check()
             wanted = data[: size_bytes - self.done_bytes]
+            self._check_start(wanted)
             self.file.append(wanted)
             self.digest.feed(wanted)
             self.done_bytes += len(wanted)
@@ -146,6 +153,12 @@ class Filling:
         self.switch.check()
         if not self._has_progress:
             raise httpx2.RemoteProtocolError("the answer was empty")
+
+    def _check_start(self, data: bytes) -> None:
+        """Refuse a web page under a model's name with its first bytes, not after gigabytes of it."""
+        start = data[: len(self.begins_with)]
+        if not self.done_bytes and not self.begins_with.startswith(start):
+            raise not_gguf(self.located.file.name)
 
     def _remember(self, storage_etag: str) -> None:
         self.record = msgspec.structs.replace(self.record, storage_etag=storage_etag)

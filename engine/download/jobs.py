@@ -9,10 +9,8 @@ from pathlib import Path
 import msgspec
 
 from engine.atomic_file import FRESH_SUFFIX
-from engine.download.names import check_bundle
-from engine.download.partial import all_partials, partial_of
-from engine.download.progress import DownloadState
-from engine.download.store import (
+from engine.bundles.names import check_bundle
+from engine.bundles.store import (
     JOBS_FOLDER,
     MANIFESTS_FOLDER,
     WORK_FOLDER,
@@ -20,6 +18,8 @@ from engine.download.store import (
     json_files,
     needed_files,
 )
+from engine.download.partial import all_partials, partial_of
+from engine.download.progress import DownloadState
 from engine.errors import UnreadableRecord, UnsafeName
 from engine.json_file import read_json, write_json
 from engine.long_path import long_path

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import httpx2
 import msgspec
 
 from engine.download.line import MAX_REDIRECTS, Line, is_same_origin, redirect_target
 from engine.download.refusals import check_answer
 from engine.errors import ChangedOnHub, DownloadBroken
+from engine.hub.told import SHA256, told_by
 from engine.models.remote import RemoteFile
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _GIT_BLOB = re.compile(r"[0-9a-f]{40}")
 
 
@@ -49,9 +48,7 @@ def locate(line: Line, file: RemoteFile) -> Located:
         with line.request("HEAD", url) as response:
             is_hub = is_same_origin(url, line.hub.endpoint)
             check_answer(response, file, line.hub.endpoint, from_hub=is_hub)
-            # What the Hub itself says comes first; storage behind the redirect has an ETag of another kind.
-            for key, value in _told(response).items():
-                found.setdefault(key, value)
+            found = told_by([response]) | found
             target = redirect_target(url, response)
         if not target:
             break
@@ -62,24 +59,12 @@ def locate(line: Line, file: RemoteFile) -> Located:
     return _checked(file, found, url)
 
 
-def _told(response: httpx2.Response) -> dict[str, str]:
-    headers = response.headers
-    told = {"commit": headers.get("X-Repo-Commit", "")}
-    if "X-Linked-ETag" in headers:
-        told["etag"] = headers["X-Linked-ETag"]
-        told["size"] = headers.get("X-Linked-Size", "")
-    elif not response.has_redirect_location:
-        told["etag"] = headers.get("ETag", "")
-        told["size"] = headers.get("Content-Length", "")
-    return {key: value for key, value in told.items() if value}
-
-
 def _checked(file: RemoteFile, found: dict[str, str], url: str) -> Located:
-    etag = found.get("etag", "").removeprefix("W/").strip('"').lower()
+    etag = found.get("etag", "")
     size = found.get("size", "")
     size_bytes = int(size) if size.isdecimal() else file.size_bytes
     changed = bool(file.size_bytes) and size_bytes != file.size_bytes
-    if file.sha256 and _SHA256.fullmatch(etag):
+    if file.sha256 and SHA256.fullmatch(etag):
         changed = changed or etag != file.sha256
     if changed:
         raise ChangedOnHub(
@@ -87,7 +72,7 @@ def _checked(file: RemoteFile, found: dict[str, str], url: str) -> Located:
             remedy="Look for a newer version of this bundle, or choose the file anew from its repository.",
             detail=f"{file.repo}/{file.path}: {file.sha256} ({file.size_bytes}) → {etag} ({size_bytes})",
         )
-    sha256 = file.sha256 or (etag if _SHA256.fullmatch(etag) else "")
+    sha256 = file.sha256 or (etag if SHA256.fullmatch(etag) else "")
     commit = file.revision if file.is_at_commit else found.get("commit", "")
     told = msgspec.structs.replace(file, revision=commit, size_bytes=size_bytes, sha256=sha256)
     located = Located(told, etag, url)

@@ -11,14 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.bundles.names import check_bundle
 from engine.download import disk
 from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
+from engine.download.contents import ReadFacts
 from engine.download.jobs import read_jobs, sweep
 from engine.download.line import Hub
-from engine.download.names import check_bundle
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.download.transfer import TransferSettings
 from engine.errors import BadOption, DiskFull
+from engine.models.facts import read_facts
 from engine.models.remote import RemoteBundle
 
 _log = logging.getLogger(__name__)
@@ -33,9 +35,13 @@ def _as_it_is(bundle: RemoteBundle) -> RemoteBundle:
 
 @dataclass(frozen=True)
 class DownloadOptions:
-    """How downloads behave. `resolve` asks the Hub for what is not pinned yet; `free_bytes` asks the disk."""
+    """How downloads behave. `resolve` asks the Hub for what is not pinned yet; `free_bytes` asks the disk.
+
+    `read_facts` looks into what arrived; None: bundles may hold anything.
+    """
 
     resolve: Callable[[RemoteBundle], RemoteBundle] = _as_it_is
+    read_facts: ReadFacts | None = read_facts
     free_bytes: Callable[[Path], int] = disk.free_bytes
     transfer: TransferSettings = field(default_factory=TransferSettings)
     n_streams: int = 3
@@ -57,6 +63,7 @@ class Downloads:
         self._downloads: dict[str, BundleDownload] = {}
         self._lock = threading.Lock()
         self._teller: threading.Thread | None = None
+        self._interrupted: list[str] = []
         self._around = Surroundings(
             folder,
             hub or Hub(),
@@ -64,12 +71,13 @@ class Downloads:
             threading.BoundedSemaphore(options.n_streams),
             options.n_streams,
             options.resolve,
+            options.read_facts,
             self._check_room,
             self._news.put,
         )
 
     def start(self, on_progress: Callable[[DownloadProgress], None]) -> None:
-        """Begin; what an earlier run left is told as paused, or failed if it had failed."""
+        """Begin; what an earlier run left is told as paused, or failed if it had failed. `go_on` resumes some of it."""
         listener = _unbreakable(on_progress)
         self._teller = threading.Thread(target=self._tell, args=(listener,), name="downloads", daemon=True)
         self._teller.start()
@@ -81,10 +89,18 @@ class Downloads:
                 download.want(Wanted.CANCEL)
             else:
                 self._news.put(download.progress())
+                if job.state.is_active:
+                    self._interrupted.append(job.bundle.id)
         sweep(self._folder)
 
+    def go_on(self) -> None:
+        """Resume what was running when the last run ended, by a kill or in good order; who paused one wants it so."""
+        interrupted, self._interrupted = self._interrupted, []
+        for download_id in interrupted:
+            self.resume(download_id)
+
     def stop(self, timeout_s: float = 1.0) -> None:
-        """Pause everything for the next start and end all threads."""
+        """Leave everything for the next start and end all threads."""
         deadline_s = time.monotonic() + timeout_s
         downloads = self._all()
         for download in downloads:

@@ -14,8 +14,8 @@ from pathlib import Path
 import filelock
 import msgspec
 
+from engine.bundles.store import WORK_FOLDER
 from engine.download.located import Located
-from engine.download.store import WORK_FOLDER
 from engine.download.switch import Switch
 from engine.errors import DiskFull
 from engine.json_file import read_json, write_json
@@ -77,6 +77,16 @@ class Partial:
         self.path.unlink(missing_ok=True)
         self.record_path.unlink(missing_ok=True)
         return freed_bytes
+
+    def is_held(self) -> bool:
+        """Whether a process fetches it now."""
+        if not self.lock_path.exists():
+            return False
+        try:
+            with filelock.FileLock(self.lock_path).acquire(timeout=0):
+                return False
+        except filelock.Timeout:
+            return True
 
     def discard_if_free(self) -> int:
         """Delete bytes and record unless another process fetches them now; return how many bytes that freed.

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from engine.atomic_file import write_atomically
-from engine.download.partial import partial_of
-from engine.download.store import (
+from engine.bundles.store import (
     file_path,
     manifest_of,
     manifest_path,
     needed_files,
     repo_folder,
 )
+from engine.download.partial import partial_of
 from engine.errors import FileInUse
 from engine.models.remote import RemoteFile
 

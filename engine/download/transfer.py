@@ -11,12 +11,12 @@ import httpx2
 import msgspec
 
 from engine.atomic_file import replace_patiently
+from engine.bundles.store import file_path
 from engine.download.filling import FileReport, Filling, OtherVersion
 from engine.download.line import Hub, Line, open_line
 from engine.download.located import Located, locate
 from engine.download.partial import Digest, Partial, digest_for, feed_file, held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.download.switch import Switch
 from engine.errors import ChangedOnHub, DamagedDownload, SlipstreamError
 from engine.hub.failures import Busy, failure_of_exception
@@ -45,7 +45,10 @@ class TransferSettings:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One file's transfer. `file` is at a commit; its sha256 may be unknown, then the Hub's ETag is what counts."""
+    """One file's transfer. `file` is at a commit; its sha256 may be unknown, then the Hub's ETag is what counts.
+
+    `begins_with` is what its first bytes must be, if anything.
+    """
 
     file: RemoteFile
     folder: Path
@@ -53,11 +56,13 @@ class Transfer:
     switch: Switch
     report: FileReport
     settings: TransferSettings = TransferSettings()
+    begins_with: bytes = b""
 
     def run(self) -> RemoteFile:
         """Fetch the file, or what is missing of it; return it with its sha256.
 
-        Raise Stopped, ChangedOnHub, DamagedDownload, DiskFull, UnsafeName, OSError, or what the Hub's client raises.
+        Raise Stopped, ChangedOnHub, DamagedDownload, NotAModelFile, DiskFull, UnsafeName, OSError, or what the Hub's
+        client raises.
         """
         settings = self.settings
         with open_line(self.hub, self.switch, settings.stall_s, settings.connect_s) as line:
@@ -111,7 +116,7 @@ class Transfer:
 
     def _fill(self, line: Line, partial: Partial, located: Located) -> Digest:
         """Receive until the length is right and on the disk for good; return the digest of all of it."""
-        filling = Filling.open(partial, located, self.switch, self.report)
+        filling = Filling.open(partial, located, self.switch, self.report, self.begins_with)
         mismatches = restarts = 0
         try:
             while filling.done_bytes < located.file.size_bytes:

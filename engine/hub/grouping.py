@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 import msgspec
@@ -13,7 +14,7 @@ from engine.hub.listing import DrafterOption, Quantisation
 from engine.models.bundle import DrafterKind
 from engine.models.drafter_names import drafter_named
 from engine.models.parts import part_of
-from engine.models.quantisation import parse_quantisation
+from engine.models.quantisation import parse_quantisation, without_quantisation
 from engine.models.remote import RemoteFile
 
 NGRAM_OPTION = DrafterOption(DrafterKind.NGRAM, "N-gram: drafts from the text itself, no download")
@@ -45,6 +46,10 @@ def group_files(files: Iterable[RemoteFile]) -> Grouped:
             by_use[named_as(file.path, file.repo)].append(file)
     targets, loose = _whole(by_use[NamedAs.TARGET])
     drafters, loose_drafters = _whole(by_use[NamedAs.DRAFTER])
+    if not targets:
+        # A repository of draft models alone: each is a model of its own.
+        targets = [files for files in drafters if _kind(files) is DrafterKind.MODEL]
+        drafters = [files for files in drafters if _kind(files) is not DrafterKind.MODEL]
     others = (*by_use[NamedAs.PROJECTOR], *by_use[NamedAs.IMATRIX], *loose, *loose_drafters)
     return Grouped(_quantisations(targets), _options(drafters, targets), others)
 
@@ -81,11 +86,15 @@ def _quantisations(models: Sequence[tuple[RemoteFile, ...]]) -> tuple[Quantisati
 
 
 def _labels(models: Sequence[tuple[RemoteFile, ...]]) -> list[str]:
-    """Return one label each: the quantisation, the whole name where that is missing or stands twice."""
+    """Return one label each: the quantisation; the whole name where that is missing, stands twice, or would hide that
+    it is another model than most are.
+    """
     short = [parse_quantisation(_stem(files[0])) or parse_quantisation(files[0].path) for files in models]
     names = [_stem(files[0]) for files in models]
+    main = _main_name(models)
     labels = [
-        label if label and short.count(label) == 1 else name for label, name in zip(short, names, strict=True)
+        label if label and short.count(label) == 1 and _plain(name) == main else name
+        for label, name in zip(short, names, strict=True)
     ]
     return [
         label if labels.count(label) == 1 else files[0].path.removesuffix(".gguf").replace("/", "-")
@@ -93,18 +102,32 @@ def _labels(models: Sequence[tuple[RemoteFile, ...]]) -> list[str]:
     ]
 
 
+def _main_name(models: Sequence[tuple[RemoteFile, ...]]) -> str:
+    """Return the name without quantisation that most of `models` have; at a tie the likest to the repository's."""
+    counts = Counter(_plain(_stem(files[0])) for files in models)
+    if not counts:
+        return ""
+    repo = models[0][0].repo.partition("/")[2].lower()
+    return max(counts, key=lambda name: (counts[name], SequenceMatcher(None, name, repo).ratio()))
+
+
+def _plain(name: str) -> str:
+    return without_quantisation(name).lower()
+
+
 def _options(
     drafters: Sequence[tuple[RemoteFile, ...]], targets: Sequence[tuple[RemoteFile, ...]]
 ) -> tuple[DrafterOption, ...]:
-    made = [
-        DrafterOption(drafter_named(files[0].path, files[0].repo), _stem(files[0]), files)
-        for files in drafters
-    ]
+    made = [DrafterOption(_kind(files), _stem(files[0]), files) for files in drafters]
     if any(may_hold_mtp(files[0].path, files[0].repo) for files in targets):
         made.append(DrafterOption(DrafterKind.MTP, HEAD_INSIDE))
     # A folder MTP/ repeats what lies in the root: the root's come first.
     made.sort(key=lambda o: (kind_order(o.kind), bool(o.files), len(_folders(o)), -o.size_bytes, o.name))
     return (*made, NGRAM_OPTION)
+
+
+def _kind(files: tuple[RemoteFile, ...]) -> DrafterKind:
+    return drafter_named(files[0].path, files[0].repo)
 
 
 def _folders(option: DrafterOption) -> tuple[str, ...]:

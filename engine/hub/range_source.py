@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -22,6 +21,7 @@ from engine.hub.connection import (
     resolve_url,
 )
 from engine.hub.failures import Busy, failure_of_answer, failure_of_exception, not_the_hub
+from engine.hub.told import SHA256, bare_etag, told_by
 from engine.models.remote import RemoteFile
 
 FIRST_READ_BYTES: Final = 1 << 20
@@ -30,7 +30,6 @@ _TIMEOUT: Final = httpx2.Timeout(15.0, connect=10.0)
 _PAUSES_S: Final = (0.2, 1.0)
 _CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _EMPTY_RANGE: Final = re.compile(r"bytes \*/0")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,20 +195,10 @@ class RangeSource:
 
 def _identity(response: httpx2.Response, total: int) -> Identity:
     """Read what the Hub said before it redirected, and what its storage said."""
-    said: dict[str, str] = {}
-    for answer in (*response.history, response):
-        for name in ("X-Linked-ETag", "X-Repo-Commit"):
-            if name in answer.headers:
-                said.setdefault(name, answer.headers[name])
-    etag = _bare(response.headers)
-    linked = said.get("X-Linked-ETag", "").removeprefix("W/").strip('"').lower() or (
-        "" if response.history else etag
-    )
-    return Identity(total, etag, linked if _SHA256.fullmatch(linked) else "", said.get("X-Repo-Commit", ""))
-
-
-def _bare(headers: Mapping[str, str]) -> str:
-    return headers.get("ETag", "").removeprefix("W/").strip('"')
+    told = told_by((*response.history, response))
+    linked = told.get("etag", "")
+    sha256 = linked if SHA256.fullmatch(linked) else ""
+    return Identity(total, bare_etag(response.headers.get("ETag", "")), sha256, told.get("commit", ""))
 
 
 def _differ(first: Identity, second: Identity) -> bool:

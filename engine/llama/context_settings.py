@@ -63,6 +63,14 @@ def context_params(settings: ContextSettings, n_ctx: int) -> Any:
     return params
 
 
+def n_ctx_train_of(model: Any) -> int:
+    """Return how far the model at address `model` was trained to look back; 0 is not known.
+
+    llama.cpp keeps 32 bits without a sign and returns them with one.
+    """
+    return int(api.llama_model_n_ctx_train(model)) & 0xFFFF_FFFF
+
+
 def refuse_beyond_model(n_ctx: int, n_ctx_train: int) -> None:
     """Raise ContextTooLarge if a model trained for `n_ctx_train` tokens cannot look back `n_ctx`.
 

@@ -14,13 +14,12 @@ from engine.models.gguf_header import GgufHeader
 
 # Drafters that encode keep a row of the whole vocabulary for each token of a pass: small passes keep them small.
 ENCODER_BATCH: Final = 128
-_ROLLS_BACK: Final = frozenset({DrafterKind.MTP, DrafterKind.EAGLE3, DrafterKind.DFLASH, DrafterKind.DSPARK})
 _ENCODES: Final = frozenset({DrafterKind.EAGLE3, DrafterKind.DFLASH, DrafterKind.DSPARK})
 
 
 def target_settings(plain: ContextSettings, kind: DrafterKind, draft_length: int) -> ContextSettings:
     """Return the target's settings for a drafter of `kind`: some need snapshots to roll a running state back."""
-    return replace(plain, n_rs_seq=draft_length) if kind in _ROLLS_BACK else plain
+    return replace(plain, n_rs_seq=draft_length) if kind.rolls_back else plain
 
 
 def drafter_settings(target: ContextSettings, kind: DrafterKind, n_ctx_train: int) -> ContextSettings:

@@ -21,7 +21,7 @@ from engine.llama.breakdown import (
     by_device,
     read_breakdown,
 )
-from engine.llama.context_settings import ContextSettings, context_params
+from engine.llama.context_settings import ContextSettings, context_params, n_ctx_train_of
 from engine.llama.layer_split import LayerSplit, tensor_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
@@ -40,7 +40,7 @@ class ModelForecast:
     def __init__(self, library: LlamaLibrary, pointer: Any, header: GgufHeader, used_bytes: int) -> None:
         """Take over `pointer`; use `open`."""
         self.header = header
-        self.n_ctx_train = int(api.llama_model_n_ctx_train(pointer))
+        self.n_ctx_train = n_ctx_train_of(pointer)
         self.n_layers = int(api.llama_model_n_layer(pointer))
         self.n_vocab = int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(pointer)))
         self.n_embd = int(api.llama_model_n_embd(pointer))

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol, Self
 from llama_cpp import llama_cpp as api
 
 from engine.errors import Cancelled, PreconditionFailed, WrongKindOfFile
+from engine.llama.context_settings import n_ctx_train_of
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import load_error
 from engine.llama.log import LogRecord
@@ -45,7 +46,7 @@ class Model:
         self.n_layers = int(api.llama_model_n_layer(pointer))
         self.n_layers_offloaded = min(_offloaded(record), self.n_layers)
         self.n_params = int(api.llama_model_n_params(pointer))
-        self.n_ctx_train = int(api.llama_model_n_ctx_train(pointer))
+        self.n_ctx_train = n_ctx_train_of(pointer)
         self.n_swa = int(api.llama_model_n_swa(pointer))
         """Width of the sliding attention window in tokens, 0 without one."""
         self._pointer: Any = pointer

@@ -23,6 +23,11 @@ class DrafterKind(StrEnum):
         """Whether it takes memory of its own."""
         return self not in (DrafterKind.NONE, DrafterKind.NGRAM)
 
+    @property
+    def rolls_back(self) -> bool:
+        """Whether it has llama.cpp keep snapshots of a target's running state, one for each token of a draft."""
+        return self.has_weights and self is not DrafterKind.MODEL
+
 
 RUNNABLE_DRAFTERS = frozenset({DrafterKind.NONE, DrafterKind.NGRAM, DrafterKind.MODEL})
 """What this version can decode with; the others can be looked at, budgeted and downloaded."""

@@ -14,6 +14,11 @@ class Device(msgspec.Struct, frozen=True):
     memory_free_bytes: int
     memory_total_bytes: int
 
+    @property
+    def is_apple_gpu(self) -> bool:
+        """Whether it is Metal (ggml/src/ggml-metal names its devices MTL0, older builds Metal)."""
+        return self.kind == "gpu" and self.name.startswith(("MTL", "Metal"))
+
 
 class LoadedModel(msgspec.Struct, frozen=True):
     """What llama.cpp says about a loaded model; `n_layers_offloaded` is what really went to a GPU."""

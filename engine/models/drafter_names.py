@@ -24,6 +24,9 @@ _PREFIX: Final = re.compile(r"^(mtp|eagle-?3|dflash2?|dspark)[-_.]", re.IGNORECA
 # Not "mtp": “Qwen3.6-35B-A3B-MTP-Q8_0.gguf” is a target with a head inside.
 _INFIX: Final = re.compile(r"[-_.](dflash2?|dspark|eagle-?3|assistant)(?=[-_.]|$)", re.IGNORECASE)
 _REPO: Final = re.compile(r"(?:^|[-_.])(dflash2?|dspark|eagle-?3|speculator)(?=[-_.]|$)", re.IGNORECASE)
+# A small model that drafts for the large one beside it.
+_DRAFT: Final = re.compile(r"(?:^|[-_.])draft(?:er)?(?=[-_.]|$)", re.IGNORECASE)
+_DRAFT_FOLDERS: Final = frozenset({"draft", "drafts", "drafter", "drafters"})
 
 
 def drafter_named(path: str, repo: str = "") -> DrafterKind:
@@ -36,7 +39,10 @@ def drafter_named(path: str, repo: str = "") -> DrafterKind:
         return _kind(found[1])
     if any(folder.lower() == "mtp" for folder in parsed.parent.parts):
         return DrafterKind.MTP
-    return drafter_repo(repo)
+    by_repo = drafter_repo(repo)
+    if by_repo is DrafterKind.NONE and _is_draft_model(parsed):
+        return DrafterKind.MODEL
+    return by_repo
 
 
 def drafter_repo(repo: str) -> DrafterKind:
@@ -46,6 +52,11 @@ def drafter_repo(repo: str) -> DrafterKind:
     """
     found = _REPO.search(repo.partition("/")[2])
     return DrafterKind.NONE if found is None else _kind(found[1])
+
+
+def _is_draft_model(path: PurePosixPath) -> bool:
+    is_in_folder = any(folder.lower() in _DRAFT_FOLDERS for folder in path.parent.parts)
+    return is_in_folder or _DRAFT.search(path.stem) is not None
 
 
 def _kind(word: str) -> DrafterKind:

@@ -154,14 +154,19 @@ def check_complete(header: GgufHeader, name: str) -> None:
         raise cut_short(name, header.file_bytes, size_words(header.needed_bytes))
 
 
+def not_gguf(name: str) -> NotAModelFile:
+    """Return the error for the file `name`, which begins like something else."""
+    return NotAModelFile(
+        f"“{name}” is not a GGUF file.",
+        remedy="Choose a model in GGUF format: its name usually ends in .gguf.",
+    )
+
+
 def parse_header(source: ByteSource, name: str) -> GgufHeader:
     """Parse the header of `source`, which people know as `name`; raises NotAModelFile."""
     cursor = HeaderCursor(source, name)
     if source.size < 4 or cursor.take(4) != MAGIC:
-        raise NotAModelFile(
-            f"“{name}” is not a GGUF file.",
-            remedy="Choose a model in GGUF format: its name usually ends in .gguf.",
-        )
+        raise not_gguf(name)
     version = cursor.u32()
     if not 2 <= version <= 3:
         shown = version if version < 1 << 16 else "unknown"

@@ -41,6 +41,15 @@ def parse_quantisation(name: str) -> str:
     return label.replace("FP16", "F16").replace("FP32", "F32")
 
 
+def without_quantisation(name: str) -> str:
+    """Return a file's name without its label and without what joined it: "gemma-4-E4B-it"."""
+    labels = list(_LABEL.finditer(name))
+    if not labels:
+        return name
+    start, end = labels[-1].span()
+    return name[:start].rstrip("-_.") + name[end:]
+
+
 def quantisation_of(header: GgufHeader, name: str = "") -> str:
     """Return the label of a file: what its header says, else its weights' most frequent type.
 

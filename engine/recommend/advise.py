@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from engine.budget.budget import USABLE_N_CTX, Budget, KvType
+from engine.budget.search import largest_context
 from engine.models.description import Device
 from engine.recommend.advice import Advice, ComputerSpeed, DeviceSpeed, Fit, SpeedRange
 from engine.recommend.forecast import device_kind_of, plain_forecast, speculative_forecast
@@ -21,7 +22,6 @@ from engine.recommend.words import Lead, better, cost, fit_sentence, why, why_no
 COMFORTABLE_TOKENS_PER_S: Final = 8.0
 """About as fast as people read."""
 MOST_RECOMMENDED_SLOW: Final = 3
-CTX_STEP: Final = 256
 _SAME_PACE: Final = 1.3
 
 NOT_MEASURED: Final = ComputerSpeed()
@@ -208,20 +208,8 @@ def _largest_n_ctx(subject: Subject, capacity: Capacity, fit: Fit, budget: Budge
     if subject.total_bytes is None or fit in (Fit.DOES_NOT_FIT, Fit.UNKNOWN):
         return 0
     room_bytes = capacity.all_bytes if fit is Fit.PARTLY_ON_CPU else capacity.best_bytes
-    return _largest(subject.total_bytes, room_bytes, subject.n_ctx_train or USABLE_N_CTX)
-
-
-def _largest(total_bytes: Callable[[int], int], room_bytes: int, limit: int) -> int:
-    if total_bytes(limit) <= room_bytes:
-        return limit
-    low, high = 0, -(-limit // CTX_STEP)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if total_bytes(middle * CTX_STEP) <= room_bytes:
-            low = middle
-        else:
-            high = middle
-    return low * CTX_STEP
+    total_bytes = subject.total_bytes
+    return largest_context(lambda n_ctx: room_bytes - total_bytes(n_ctx), subject.n_ctx_train or USABLE_N_CTX)
 
 
 def _fit_sentence(subject: Subject, fit: Fit, total_bytes: int, capacity: Capacity) -> str:

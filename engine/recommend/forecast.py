@@ -102,6 +102,6 @@ def factors(kind: DrafterKind, speedups: Sequence[MeasuredSpeedup], device_kind:
 def device_kind_of(devices: Sequence[Device]) -> str:
     """Return what the catalogue calls this kind of computer: "gpu", "apple", "igpu" or "cpu"."""
     kinds = {device.kind for device in devices}
-    if any(device.kind == "gpu" and device.name.startswith(("MTL", "Metal")) for device in devices):
+    if any(device.is_apple_gpu for device in devices):
         return "apple"
     return next((kind for kind in ("gpu", "igpu") if kind in kinds), "cpu")

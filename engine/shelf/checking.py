@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from engine.download.verify import verify_bundle
+from engine.bundles.verify import verify_bundle
 from engine.errors import Cancelled, SlipstreamError
 from engine.file_hash import ReadProgress, sha256_of
 from engine.folders import models_folder

@@ -26,7 +26,8 @@ class InstalledModel(msgspec.Struct, frozen=True):
     """A bundle on this computer; `id` is what the command line calls it.
 
     `size_bytes` is the target's with all parts and the drafter's file. `remote_id` is the RemoteBundle it came from, ""
-    if it was not downloaded here. Only what Slipstream downloaded itself can be removed by it.
+    if it was not downloaded here. Only what Slipstream downloaded itself can be removed by it. `trouble` says why a
+    download cannot be used: damaged, or not whole yet; "" for every model that can be loaded.
     """
 
     id: str
@@ -40,6 +41,7 @@ class InstalledModel(msgspec.Struct, frozen=True):
     remote_id: str = ""
     draft_length: int = 0
     licence: str = ""
+    trouble: str = ""
 
     @property
     def can_remove(self) -> bool:

@@ -18,6 +18,7 @@ from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
 from engine.models.parts import part_of
+from engine.models.remote import RemoteBundle
 from engine.shelf.beside import choose_drafter
 from engine.shelf.found import FoundFile
 from engine.shelf.installed_model import InstalledModel, Place
@@ -41,8 +42,11 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
+    """`models` can be loaded; `damaged` were downloaded and cannot, each with its `trouble`."""
+
     models: tuple[InstalledModel, ...]
     passed_over: tuple[PassedOver, ...] = ()
+    damaged: tuple[InstalledModel, ...] = ()
 
 
 @dataclass(slots=True)
@@ -52,6 +56,7 @@ class _Sorted:
     targets: list[tuple[FoundFile, ModelFacts]] = field(default_factory=list)
     drafters: defaultdict[str, list[ModelFacts]] = field(default_factory=lambda: defaultdict(list))
     passed_over: list[PassedOver] = field(default_factory=list)
+    damaged: list[InstalledModel] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
     def is_new(self, path: Path) -> bool:
@@ -85,7 +90,7 @@ def put_on_shelf(
     for file in found:
         _sort(file, read, sorted_)
     models += [_model(file, facts, sorted_.drafters[file.group], read) for file, facts in sorted_.targets]
-    return Shelf(_with_ids(models), tuple(sorted_.passed_over))
+    return Shelf(_with_ids(models), tuple(sorted_.passed_over), tuple(sorted_.damaged))
 
 
 def _starter(starter: Bundle, read: ReadFacts, sorted_: _Sorted) -> list[InstalledModel]:
@@ -106,6 +111,7 @@ def _downloaded(bundle: DownloadedBundle, read: ReadFacts, sorted_: _Sorted) -> 
         drafter_bytes = read(bundle.drafter).file_bytes if bundle.drafter is not None else 0
     except SlipstreamError as error:
         sorted_.passed_over.append(PassedOver(bundle.target, error.sentence, is_unreadable=True))
+        sorted_.damaged.append(unusable(remote, error.sentence, str(bundle.target)))
         return []
     drafter = DrafterChoice(remote.drafter_kind, str(bundle.drafter or ""))
     return [
@@ -123,6 +129,21 @@ def _downloaded(bundle: DownloadedBundle, read: ReadFacts, sorted_: _Sorted) -> 
             licence=remote.licence or facts.licence,
         )
     ]
+
+
+def unusable(remote: RemoteBundle, trouble: str, target: str = "") -> InstalledModel:
+    """Return what Slipstream downloaded, or began to, and cannot load."""
+    bundle = Bundle(remote.name, target, DrafterChoice(remote.drafter_kind))
+    return InstalledModel(
+        id=remote.id,
+        bundle=bundle,
+        place=Place.DOWNLOADED,
+        size_bytes=remote.size_bytes,
+        n_ctx_train=remote.n_ctx_train,
+        remote_id=remote.id,
+        licence=remote.licence,
+        trouble=trouble,
+    )
 
 
 def _sort(file: FoundFile, read: ReadFacts, sorted_: _Sorted) -> None:

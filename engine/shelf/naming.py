@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from engine.errors import NoSuchModel
+from engine.errors import DamagedDownload, NoSuchModel
 from engine.shelf.installed_model import InstalledModel
 
 _N_NEAR: Final = 3
@@ -31,6 +31,24 @@ def find_installed(name: str, models: Sequence[InstalledModel]) -> InstalledMode
             f"“{name}” may mean {_listing([m.id for m in begun[:6]], 'or')}.", remedy="Type more of the name."
         )
     raise NoSuchModel(f"There is no model “{name}” on this computer.", remedy=_remedy(wanted, models))
+
+
+def find_usable(name: str, models: Sequence[InstalledModel]) -> InstalledModel:
+    """Return the model that `name` means as find_installed does; raises DamagedDownload too, for one with a trouble."""
+    model = find_installed(name, models)
+    if model.trouble:
+        raise DamagedDownload(
+            f"“{model.id}” cannot be used: {model.trouble.rstrip('.')}.", remedy=fetch_again(model)
+        )
+    return model
+
+
+def fetch_again(model: InstalledModel) -> str:
+    """Return how to get or to drop a model that has a trouble."""
+    return (
+        f"`slipstream models download {model.id}` fetches what is missing, "
+        f"`slipstream models remove {model.id}` deletes the rest."
+    )
 
 
 def find_exactly(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.download.store import file_path, pending_bundles, read_manifests
+from engine.bundles.store import file_path, pending_bundles, read_manifests
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle
 from engine.shelf.found import FoundFile, group_of

@@ -90,7 +90,8 @@ def _go_on_unless(is_cancelled: Callable[[], bool]) -> None:
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
     drafter = _whole_header(question.drafter.path) if question.drafter.path else None
     device = main_device(devices, question.n_gpu_layers)
-    return EstimatedFiles(_whole_header(question.target), drafter, device)
+    n_rs_seq = question.draft_length if question.drafter.kind.rolls_back else 0
+    return EstimatedFiles(_whole_header(question.target), drafter, device, n_rs_seq)
 
 
 def _whole_header(path: str) -> GgufHeader:
@@ -111,10 +112,13 @@ def require_pair(target: str, drafter: DrafterChoice) -> None:
             f"“{Path(drafter.path).name}” is not a drafter of the kind {drafter.kind}.",
             remedy=f"It drafts as {verdict.kind}.",
         )
-    if not verdict.fits and not drafter.can_run:
+    if not verdict.fits:
+        other = (
+            "a smaller model of the same family" if drafter.can_run else "the drafter that was made for it"
+        )
         raise PairUnfit(
             f"This drafter does not fit the target: {verdict.reason}.",
-            remedy="Choose the drafter that was made for this model, or n-gram lookup, which fits every model.",
+            remedy=f"Choose {other}, or n-gram lookup, which fits every model.",
         )
 
 

@@ -90,7 +90,12 @@ class LoadedBundle:
         return {device: use.total_bytes for device, use in add_up(parts).items()}
 
     def predicted_bytes(self) -> dict[str, int]:
-        """Return what was expected that `memory_bytes` would be, with the snapshots that have been taken by now."""
+        """Return what was expected that `memory_bytes` would be, with the snapshots that have been taken by now.
+
+        {} where nobody asked.
+        """
+        if not self.foreseen.use:
+            return {}
         expected = predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
         snapshot_bytes = sum(context.snapshot_bytes for context in self.contexts())
         return {**expected, HOST: expected.get(HOST, 0) + snapshot_bytes}

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from engine.errors import Cancelled, LoadFailed, SlipstreamError
 from engine.llama.bandwidth import MIN_BYTES, decode_speed, measure_bandwidth
 from engine.llama.cancel import CancelFlag
@@ -18,6 +20,8 @@ from engine.shelf.starter import find_starter
 
 _COMPUTING: Final = ("cpu", "gpu", "igpu")
 _BANDWIDTH_SHARE: Final = 0.7
+_LOOK_S: Final = 0.5
+_BUSY_PERCENT: Final = 25.0
 
 
 def measure_computer(
@@ -32,6 +36,7 @@ def measure_computer(
     `on_progress(device, fraction of all)`. `size_bytes` is the size of the model to measure with, 0: chosen by what is
     free. Raises Cancelled, and LoadFailed where no device could be measured.
     """
+    was_busy = is_busy()
     devices = [d for d in list_devices() if d.kind in _COMPUTING and d.memory_free_bytes >= 2 * MIN_BYTES]
     speeds: list[DeviceSpeed] = []
     trouble = "no device has memory to spare"
@@ -52,7 +57,12 @@ def measure_computer(
             remedy="Close other programs to free memory, and try again.",
             detail=trouble,
         )
-    return ComputerSpeed(tuple(speeds))
+    return ComputerSpeed(tuple(speeds), was_busy)
+
+
+def is_busy(look_s: float = _LOOK_S) -> bool:
+    """Return whether other programs keep the processors busy: what is measured meanwhile is too low."""
+    return psutil.cpu_percent(interval=look_s) > _BUSY_PERCENT
 
 
 def _measure_device(

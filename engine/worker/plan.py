@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.errors import ContextTooLarge, DrafterCannotRun
-from engine.llama.context import ContextSettings
+from engine.errors import DrafterCannotRun
+from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.devices import default_threads
 from engine.llama.drafter_contexts import drafter_settings
 from engine.models.bundle import DrafterChoice, DrafterKind
@@ -63,11 +63,7 @@ def make_plan(request: LoadRequest) -> BundlePlan:
     n_ctx_train = _n_ctx_train(check_model_file(Path(request.target), ModelRole.TARGET))
     n_threads = wanted.n_threads or default_threads()
     n_ctx = ContextSettings(wanted.n_ctx).resolved_n_ctx(n_ctx_train)
-    if n_ctx > n_ctx_train > 0:
-        raise ContextTooLarge(
-            f"This model looks back at most {n_ctx_train:,} tokens; a context of {n_ctx:,} was asked for.",
-            remedy=f"Choose a context of {n_ctx_train:,} tokens or less.",
-        )
+    refuse_beyond_model(n_ctx, n_ctx_train)
     target, drafter = ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type), None
     if request.drafter.kind is DrafterKind.MODEL:
         limit = _n_ctx_train(check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL))

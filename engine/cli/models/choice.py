@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.bundles.store import pending_bundles, read_manifests
 from engine.cli.models.show import find_entry
 from engine.errors import BadOption
+from engine.folders import models_folder
 from engine.hub.client import HubClient
 from engine.hub.listing import HubRepo, Quantisation
+from engine.models.quantisation import parse_quantisation
 from engine.models.remote import RemoteBundle, RemoteFile
 
 # llama.cpp's own choice where nothing is said (common/download.cpp).
@@ -17,8 +20,9 @@ _USUAL = ("Q4_K_M", "Q8_0")
 def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteBundle:
     """Return the bundle of the catalogue called `name`, or what `files` name of the repository `name`.
 
-    `files` are paths, names or quantisations; none: the usual quantisation, and the first drafter that fits. Raises
-    BadOption for what is not there, and what HubClient raises.
+    `name` may also be the id of what was downloaded, or begun, before. `files` are paths, names or quantisations; none:
+    the usual quantisation, and the first drafter that fits. Raises BadOption for what is not there, and what HubClient
+    raises.
     """
     entry = find_entry(name)
     if entry is not None:
@@ -27,6 +31,8 @@ def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteB
                 f"“{entry.bundle.id}” is a whole bundle: files can be chosen of a repository only."
             )
         return entry.bundle
+    if (begun := _known(name)) is not None and not files:
+        return begun
     if "/" not in name:
         raise BadOption(
             f"There is no bundle “{name}” in the catalogue.",
@@ -38,6 +44,13 @@ def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteB
             f"There is no model in GGUF files in “{name}”.", remedy="Look for one with GGUF in its name."
         )
     return _choose(repo, files)
+
+
+def _known(name: str) -> RemoteBundle | None:
+    """Return the bundle of that id that was downloaded, or begun, before."""
+    folder = models_folder()
+    bundles = (*pending_bundles(folder), *(manifest.bundle for manifest in read_manifests(folder)))
+    return next((bundle for bundle in bundles if bundle.id.casefold() == name.casefold()), None)
 
 
 def _choose(repo: HubRepo, files: Sequence[str]) -> RemoteBundle:
@@ -60,7 +73,11 @@ def _choose(repo: HubRepo, files: Sequence[str]) -> RemoteBundle:
 
 def _usual(repo: HubRepo) -> Quantisation:
     by_label = {quantisation.label.upper(): quantisation for quantisation in repo.quantisations}
-    return next((by_label[label] for label in _USUAL if label in by_label), repo.quantisations[0])
+    # A label that is a name is that of another model than most are.
+    plain = [one for one in repo.quantisations if parse_quantisation(one.label) == one.label]
+    return next(
+        (by_label[label] for label in _USUAL if label in by_label), (*plain, repo.quantisations[0])[0]
+    )
 
 
 def _names(name: str, label: str, files: Sequence[RemoteFile]) -> bool:

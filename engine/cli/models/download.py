@@ -13,6 +13,7 @@ from types import FrameType
 
 import msgspec
 
+from engine.bundles.store import file_path
 from engine.cli.models.choice import choose_remote
 from engine.cli.models.table import size_text
 from engine.cli.models.verb import add_verb
@@ -21,7 +22,6 @@ from engine.cli.terminal import printable, write_json
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions, Downloads
 from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.store import file_path
 from engine.errors import SlipstreamError
 from engine.folders import models_folder
 from engine.hub.client import HubClient

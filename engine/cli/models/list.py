@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,9 +11,11 @@ import msgspec
 from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, write_json
+from engine.download.unfinished import unusable_models
 from engine.models.bundle import DrafterKind
 from engine.shelf.installed_model import InstalledModel, Place
 from engine.shelf.listing import Shelf
+from engine.shelf.naming import fetch_again
 from engine.shelf.shelf import read_shelf
 
 PLACE_NAMES = {
@@ -33,27 +36,30 @@ def add_list(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def list_models(given: argparse.Namespace) -> int:
-    """Print every model that can be loaded; with --verbose also what was passed over, and why."""
+    """Print every model that can be loaded, and downloads that cannot; with --verbose also what was passed over."""
     shelf = read_shelf()
+    unusable = unusable_models(shelf)
     if given.json:
-        write_json(msgspec.json.encode(shelf_facts(shelf)).decode())
+        write_json(msgspec.json.encode(shelf_facts(shelf, unusable)).decode())
         return 0
     if shelf.models:
         head = ("name", "size", "parameters", "quantisation", "context", "drafter", "where")
         print_table(head, [_row(model) for model in shelf.models], right=(1, 2, 4))
     else:
         print("There is no model on this computer yet. `slipstream models recommend` says what suits it.")
+    for model in unusable:
+        print(printable(f"\n{model.id}: {model.trouble}\n  {fetch_again(model)}"))
     if given.verbose:
         for passed in shelf.passed_over:
             print(printable(f"\n{passed.path}\n  {passed.sentence}"))
     return 0
 
 
-def shelf_facts(shelf: Shelf) -> dict[str, Any]:
-    """Return what --json tells of the shelf."""
+def shelf_facts(shelf: Shelf, unusable: Sequence[InstalledModel]) -> dict[str, Any]:
+    """Return what --json tells of the shelf, and of downloads that cannot be used."""
     models = [msgspec.to_builtins(model) | {"can_remove": model.can_remove} for model in shelf.models]
     passed = [{"path": str(passed.path), "sentence": passed.sentence} for passed in shelf.passed_over]
-    return {"models": models, "passed_over": passed}
+    return {"models": models, "unusable": msgspec.to_builtins(unusable), "passed_over": passed}
 
 
 def _row(model: InstalledModel) -> tuple[str, ...]:

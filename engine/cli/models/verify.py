@@ -9,10 +9,11 @@ import msgspec
 from engine.cli.models.verb import add_verb
 from engine.cli.progress import ProgressLine
 from engine.cli.terminal import printable, write_json
+from engine.download.unfinished import list_everything
 from engine.errors import NotAModelFile
 from engine.shelf.checking import can_compare, verify_installed
-from engine.shelf.naming import find_installed
-from engine.shelf.shelf import list_shelf
+from engine.shelf.installed_model import InstalledModel
+from engine.shelf.naming import fetch_again, find_installed
 
 
 def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,11 +24,8 @@ def add_verify(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def verify(given: argparse.Namespace) -> int:
     """Read every file of one model; a file that is not what it should be is a failure with a sentence."""
-    model = find_installed(given.name, list_shelf())
-    with ProgressLine() as line:
-        sentence = verify_installed(
-            model, lambda fraction: line.show(f"Verifying {model.id}: {fraction:.0%}")
-        )
+    model = find_installed(given.name, list_everything())
+    sentence = _verify(model)
     if given.json:
         told = {
             "id": model.id,
@@ -38,7 +36,7 @@ def verify(given: argparse.Namespace) -> int:
         write_json(msgspec.json.encode(told).decode())
         return 1 if sentence else 0
     if sentence:
-        raise NotAModelFile(sentence)
+        raise NotAModelFile(sentence, remedy=fetch_again(model) if model.can_remove else "")
     how = (
         "every file has its sha256"
         if can_compare(model)
@@ -46,3 +44,10 @@ def verify(given: argparse.Namespace) -> int:
     )
     print(printable(f"{model.id} is right: {how}."))
     return 0
+
+
+def _verify(model: InstalledModel) -> str:
+    if model.trouble and not model.bundle.target:
+        return f"“{model.id}” is not whole: {model.trouble.rstrip('.')}."
+    with ProgressLine() as line:
+        return verify_installed(model, lambda fraction: line.show(f"Verifying {model.id}: {fraction:.0%}"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.budget.search import largest_that_fits
+from engine.budget.search import largest_context, largest_that_fits
 
 
 @given(
@@ -33,3 +33,13 @@ def test_a_straight_line_takes_four_measurements_at_most(room: int) -> None:
     assert found == max(0, min((room - 100) // 37, 4096))
     assert len(asked) <= 4
     assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize(
+    ("limit", "fits_up_to", "largest"),
+    [(40_000, 10_000, 9984), (40_000, 255, 0), (40_000, 40_000, 40_000), (100, 100, 100), (100, 99, 0)],
+)
+def test_the_largest_context_is_a_round_one_or_the_models_own(
+    limit: int, fits_up_to: int, largest: int
+) -> None:
+    assert largest_context(lambda n_ctx: fits_up_to - n_ctx, limit) == largest

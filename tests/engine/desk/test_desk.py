@@ -20,6 +20,7 @@ from engine.models.remote import RemoteBundle
 from engine.models_events import (
     BudgetMade,
     ConnectionChanged,
+    DownloadChanged,
     DraftersSuggested,
     FoldersChanged,
     HubRepoOpened,
@@ -222,7 +223,7 @@ def test_a_bundle_arrives_is_verified_and_is_removed(open_desk: OpenDesk, tiny: 
     assert not any(one.installed and one.installed.can_remove for one in offers(visitor).values())
 
 
-def test_a_download_comes_back_as_paused_at_the_next_start(
+def test_a_running_download_goes_on_at_the_next_start_and_a_paused_one_stays_paused(
     open_desk: OpenDesk, hub: HubServer, tiny: str
 ) -> None:
     visitor = open_desk()
@@ -230,11 +231,20 @@ def test_a_download_comes_back_as_paused_at_the_next_start(
     hub.faults.add(Fault(FaultKind.STALLED, path="*.gguf", after_bytes=1000, times=100))
     visitor.desk.download(bundle)
     visitor.downloaded(bundle.id, DownloadState.RUNNING)
-    hub.faults.clear()
     again = open_desk()
-    assert again.downloaded(bundle.id, DownloadState.PAUSED).bundle.id == bundle.id
-    again.desk.resume(bundle.id)
-    again.downloaded(bundle.id)
+    again.downloaded(bundle.id, DownloadState.RUNNING)
+    again.desk.pause(bundle.id)
+    again.downloaded(bundle.id, DownloadState.PAUSED)
+    hub.faults.clear()
+    third = open_desk()
+    third.downloaded(bundle.id, DownloadState.PAUSED)
+    offers(third)
+    assert not any(
+        isinstance(event, DownloadChanged) and event.progress.state is DownloadState.RUNNING
+        for event in third.events
+    )
+    third.desk.resume(bundle.id)
+    third.downloaded(bundle.id)
 
 
 def test_a_token_is_kept_and_its_owner_is_told(open_desk: OpenDesk, hub: HubServer) -> None:

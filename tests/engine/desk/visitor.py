@@ -45,11 +45,15 @@ class Visitor:
         return self.answer(ModelsFailed, job)
 
     def downloaded(self, bundle_id: str, state: DownloadState = DownloadState.DONE) -> DownloadProgress:
-        """Wait until this download is in `state`."""
-        changed = self.wait(
-            DownloadChanged, lambda event: (event.progress.id, event.progress.state) == (bundle_id, state)
-        )
-        return changed.progress
+        """Wait until the last that was told of this download is that it is in `state`."""
+        deadline_s = time.monotonic() + WAIT_S
+        with self._news:
+            while True:
+                told = [e.progress for e in self.events if isinstance(e, DownloadChanged)]
+                last = next((one for one in reversed(told) if one.id == bundle_id), None)
+                if last is not None and last.state is state:
+                    return last
+                assert self._news.wait(deadline_s - time.monotonic()), f"not {state}: {last}"
 
     def _end_of(self, job: int) -> ModelsEvent:
         def ends(event: ModelsEvent) -> bool:

@@ -31,7 +31,9 @@ def main(endpoint: str, folder: str, bundles_path: str) -> None:
                 ended.set()
 
     downloads = Downloads(
-        Path(folder), Hub(endpoint, lambda: None), DownloadOptions(transfer=HASTY, n_streams=6)
+        Path(folder),
+        Hub(endpoint, lambda: None),
+        DownloadOptions(read_facts=None, transfer=HASTY, n_streams=6),
     )
     downloads.start(hear)
     for bundle in bundles:

@@ -62,7 +62,9 @@ class Running:
         self.folder = folder
         self.told: list[DownloadProgress] = []
         self._changed = threading.Condition()
-        self.downloads = Downloads(folder, source, options or DownloadOptions(transfer=HASTY))
+        self.downloads = Downloads(
+            folder, source, options or DownloadOptions(read_facts=None, transfer=HASTY)
+        )
         self.downloads.start(self._hear)
 
     def _hear(self, progress: DownloadProgress) -> None:

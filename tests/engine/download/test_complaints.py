@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.bundles.store import file_path
 from engine.download.line import Hub
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.models.remote import RemoteBundle, RemoteFile
 from tests.engine.download.kit import Running, bundle_of, some_bytes
 from tests.hub_server.faults import Fault, FaultKind

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path
 from engine.download.jobs import Job, done_bytes, forget_job, job_path, read_jobs, sweep, write_job
 from engine.download.line import Hub
 from engine.download.partial import held, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.download.switch import Stopped, Switch
 from engine.models.remote import RemoteBundle, RemoteFile
 from tests.engine.download.kit import Running
@@ -93,6 +94,7 @@ def test_a_lock_that_another_holds_is_waited_for_until_stopped(tmp_path: Path) -
         pytest.fail("two hold one lock")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there nobody can delete a lock that another has open")
 def test_two_never_hold_one_partial_whatever_is_deleted_in_between(tmp_path: Path) -> None:
     """A lock that somebody has opened must stay the one that others find."""
     partial = partial_of(tmp_path, FILE)

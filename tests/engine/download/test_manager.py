@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from huggingface_hub import try_to_load_from_cache
 
+from engine.bundles.store import file_path, read_manifests
 from engine.download.bundle_download import BundleDownload, Surroundings, Wanted
 from engine.download.jobs import Job, read_jobs, write_job
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions, Downloads
 from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.store import file_path, read_manifests
 from engine.errors import BadOption, DiskFull, UnsafeName
 from engine.models.remote import RemoteBundle
 from tests.engine.download.kit import HASTY, Running, bundle_of, some_bytes
@@ -177,7 +177,7 @@ def test_files_that_are_not_pinned_are_resolved_first_and_stay_at_that_commit(
         asked.append(bundle.id)
         return bundle
 
-    running = Running(folder, source, DownloadOptions(resolve=resolve, transfer=HASTY))
+    running = Running(folder, source, DownloadOptions(resolve=resolve, read_facts=None, transfer=HASTY))
     hub.bytes_per_s = 1_000_000
     running.downloads.download(bundle_of(repo, "a.gguf", "README.md", pinned=False))
     running.wait_for_bytes(100_000)
@@ -281,7 +281,7 @@ def test_room_is_checked_over_all_downloads_before_and_while_they_run(
     folder: Path, source: Hub, repo: Repository, hub: HubServer
 ) -> None:
     free = [256 << 20]
-    options = DownloadOptions(transfer=HASTY, free_bytes=lambda _folder: free[0])
+    options = DownloadOptions(read_facts=None, transfer=HASTY, free_bytes=lambda _folder: free[0])
     running = Running(folder, source, options)
     running.downloads.download(bundle_of(repo, "a.gguf"))
     paused = running.wait_for(PAUSED)
@@ -312,7 +312,7 @@ def test_why_a_download_pauses_is_told_even_if_it_was_only_just_beginning(
         download.pause(DiskFull("The room went."))
 
     slots = threading.BoundedSemaphore(1)
-    around = Surroundings(folder, source, HASTY, slots, 1, lambda bundle: bundle, check_room, told.put)
+    around = Surroundings(folder, source, HASTY, slots, 1, lambda bundle: bundle, None, check_room, told.put)
     download = BundleDownload(bundle_of(repo, "a.gguf"), around)
     download.want(Wanted.RUN)
     while (last := told.get(timeout=20)).state is not PAUSED:
@@ -354,7 +354,7 @@ def test_a_listener_that_fails_is_told_what_comes_next(folder: Path, source: Hub
         told.put(progress)
         raise RuntimeError("a mistake in the listener")
 
-    downloads = Downloads(folder, source, DownloadOptions(transfer=HASTY))
+    downloads = Downloads(folder, source, DownloadOptions(read_facts=None, transfer=HASTY))
     downloads.start(hear)
     downloads.download(bundle_of(repo, "a.gguf"))
     while told.get(timeout=20).state is not DONE:

@@ -1,4 +1,4 @@
-"""Deleting frees what it says and harms no other bundle; verifying finds what is not right."""
+"""Deleting frees what it says and harms no other bundle."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path, manifest_path, read_manifests, repo_folder, write_manifest
 from engine.download.jobs import Job, job_path, write_job
 from engine.download.partial import partial_of
 from engine.download.remove import remove_bundle
-from engine.download.store import file_path, manifest_path, read_manifests, repo_folder, write_manifest
-from engine.download.verify import verify_bundle
-from engine.errors import BadOption, Cancelled, FileInUse, UnreadableRecord
+from engine.errors import BadOption, FileInUse, UnreadableRecord
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
 
@@ -82,7 +81,10 @@ def test_a_file_under_another_spelling_of_its_repository_stays(
 ) -> None:
     """A link from one spelling to the other stands for a disk that ignores case."""
     typed = msgspec.structs.replace(target, repo="Some/Model")
-    repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    try:
+        repo_folder(tmp_path, "Some/Model").symlink_to(repo_folder(tmp_path, target.repo))
+    except OSError:
+        pytest.skip("no links here")
     write_manifest(tmp_path, RemoteBundle("typed", "Typed", (typed,)))
     assert remove_bundle(tmp_path, bundle.id) == 500
     assert file_path(tmp_path, typed).exists()
@@ -108,7 +110,7 @@ def test_main_points_to_what_is_left(tmp_path: Path, bundle: RemoteBundle) -> No
     write_manifest(tmp_path, RemoteBundle("newer", "Newer", (newer,)))
     assert remove_bundle(tmp_path, "newer") == 100
     assert (repo_folder(tmp_path, "some/model") / "refs" / "main").read_text() == COMMIT
-    assert verify_bundle(tmp_path, bundle.id) == ""
+    assert _total_bytes(tmp_path) == 3500
 
 
 def test_a_damaged_main_is_written_anew(tmp_path: Path, bundle: RemoteBundle, target: RemoteFile) -> None:
@@ -155,21 +157,3 @@ def test_what_there_is_of_a_partial_is_counted(
     partial.path.parent.mkdir(parents=True)
     partial.path.write_bytes(b"p" * 70)
     assert remove_bundle(tmp_path, bundle.id) == 3570
-
-
-def test_verifying_reads_everything_and_says_what_is_wrong(
-    tmp_path: Path, bundle: RemoteBundle, drafter: RemoteFile
-) -> None:
-    fractions: list[float] = []
-    assert verify_bundle(tmp_path, bundle.id, fractions.append) == ""
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-    path = file_path(tmp_path, drafter)
-    path.write_bytes(b"e" * 500)
-    assert "d.gguf is not what was downloaded" in verify_bundle(tmp_path, bundle.id)
-    path.unlink()
-    assert "d.gguf is missing" in verify_bundle(tmp_path, bundle.id)
-    with pytest.raises(Cancelled):
-        verify_bundle(tmp_path, bundle.id, is_cancelled=lambda: True)
-    with pytest.raises(BadOption):
-        verify_bundle(tmp_path, "another")

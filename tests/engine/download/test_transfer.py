@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from engine.atomic_file import replace_patiently
+from engine.bundles.store import file_path
 from engine.download import filling
 from engine.download.line import Hub
 from engine.download.partial import PartialRecord, partial_of
 from engine.download.progress import DownloadState
-from engine.download.store import file_path
 from engine.download.switch import Stopped, Switch
 from engine.download.transfer import Transfer, TransferSettings
 from engine.errors import (

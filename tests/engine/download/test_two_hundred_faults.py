@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import file_path
 from engine.download.line import Hub
 from engine.download.manager import DownloadOptions
 from engine.download.progress import DownloadProgress, DownloadState
-from engine.download.store import file_path
 from engine.models.remote import RemoteBundle
 from tests.engine.download.kit import HASTY, Running, bundle_of, some_bytes
 from tests.hub_server.faults import Fault, FaultKind
@@ -145,7 +145,7 @@ def _run_process(
 
 def _run_here(folder: Path, hub: HubServer, trials: list[Trial], dice: random.Random) -> None:
     """Run in this process, pausing and resuming at random, with restarts of the manager between."""
-    options = DownloadOptions(transfer=HASTY, n_streams=8)
+    options = DownloadOptions(read_facts=None, transfer=HASTY, n_streams=8)
     running = Running(folder, Hub(hub.endpoint, lambda: None), options)
     for trial in trials:
         running.downloads.download(trial.bundle)

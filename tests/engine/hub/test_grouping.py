@@ -79,3 +79,26 @@ def test_names_that_leave_the_folder_are_dropped() -> None:
 def test_projectors_and_matrices_stand_apart() -> None:
     grouped = group_files(_files("m-Q4_0.gguf", "mmproj-F16.gguf", "imatrix.gguf_file", "config.json"))
     assert [file.path for file in grouped.other_files] == ["mmproj-F16.gguf", "imatrix.gguf_file"]
+
+
+def test_a_draft_model_beside_its_target_is_a_drafter_and_no_version_of_it() -> None:
+    grouped = group_files(_files("m-F16.gguf", "draft/Llama-Draft-F32.gguf", "qwen-0.5b-draft-Q8_0.gguf"))
+    assert [q.label for q in grouped.quantisations] == ["F16"]
+    assert [(option.kind, option.name) for option in grouped.drafters[:-1]] == [
+        (DrafterKind.MODEL, "qwen-0.5b-draft-Q8_0"),
+        (DrafterKind.MODEL, "Llama-Draft-F32"),
+    ]
+
+
+def test_a_repository_of_draft_models_alone_has_versions() -> None:
+    grouped = group_files(_files("Qwen3-DRAFT-0.75B-Q4_0.gguf", "Qwen3-DRAFT-0.75B-Q8_0.gguf"))
+    assert [q.label for q in grouped.quantisations] == ["Q4_0", "Q8_0"]
+    assert [option.kind for option in grouped.drafters] == [DrafterKind.NGRAM]
+
+
+def test_another_model_than_the_repositorys_bears_its_name() -> None:
+    names = ("qwen2.5-0.5b-instruct-q4_0.gguf", "qwen2.5-1.5b-instruct-q8_0.gguf")
+    grouped = group_files(_files(*names, repo="Qwen/Qwen2.5-1.5B-Instruct-GGUF"))
+    assert [q.label for q in grouped.quantisations] == ["qwen2.5-0.5b-instruct-q4_0", "Q8_0"]
+    more = group_files(_files(*names, "qwen2.5-0.5b-instruct-q5_0.gguf", repo="a/b"))
+    assert [q.label for q in more.quantisations] == ["Q4_0", "qwen2.5-1.5b-instruct-q8_0", "Q5_0"]

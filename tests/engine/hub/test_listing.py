@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.download.names import check_bundle
+from engine.bundles.names import check_bundle
 from engine.hub.listing import DrafterOption, HubModel, HubRepo, Quantisation
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteFile

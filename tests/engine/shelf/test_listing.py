@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.bundles.store import Manifest, file_path, write_manifest
 from engine.download.jobs import Job, forget_job, write_job
-from engine.download.store import Manifest, file_path, write_manifest
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.remote import RemoteBundle, RemoteFile
 from engine.shelf.facts_cache import FactsCache

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from engine.budget.budget import Budget, BudgetQuestion, KvType
+from engine.budget.budget import CONTEXT_LADDER, Budget, BudgetQuestion, KvType
 from engine.budget.record import keep_record, read_records, record_path
 from engine.errors import Cancelled, ContextTooLarge, DrafterCannotRun, LoadFailed, PairUnfit, WrongKindOfFile
 from engine.llama.breakdown import HOST
@@ -20,7 +20,9 @@ from engine.service import Service
 from engine.worker.budgeting import answer_budget, foresee, require_pair
 from engine.worker.messages import BudgetMeasured, Device, LoadSettings, MemoryChanged
 from engine.worker.plan import BundlePlan, LoadRequest, make_plan
+from tests.engine.models.small_files import write_model
 from tests.engine.worker.real import DRAFT_MODEL, LLAMA, MODELS, SETTINGS, Engine
+from tests.gguf_patch import replace_u32
 
 MIB = 1 << 20
 
@@ -206,6 +208,20 @@ def test_an_absurd_context_of_a_model_that_promises_it_is_refused_at_once(
         foresee(llama, beyond, host(16 << 30))
 
 
+@pytest.mark.parametrize("n_ctx_train", [2**31, 2**32 - 1])
+def test_a_model_that_promises_billions_of_tokens_has_a_budget(
+    llama: LlamaLibrary, tiny_models: Path, tmp_path: Path, n_ctx_train: int
+) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(
+        replace_u32((tiny_models / "llama.gguf").read_bytes(), "llama.context_length", n_ctx_train)
+    )
+    with OpenForecasts(llama) as models:
+        found = answer_budget(models, BudgetQuestion(str(path), NO_DRAFTER))
+    assert found.n_ctx_train == n_ctx_train
+    assert found.contexts[-1].n_ctx == CONTEXT_LADDER[-1]
+
+
 # ----------------------------------------------------------------------------------------------- pairs
 
 
@@ -232,3 +248,11 @@ def test_a_file_of_another_kind_than_was_said_is_refused() -> None:
         require_pair(str(MODELS / "llama-eagle3.gguf"), NO_DRAFTER)
     with pytest.raises(PairUnfit, match="no MTP head inside"):
         require_pair(LLAMA, DrafterChoice(DrafterKind.MTP))
+
+
+def test_a_draft_model_that_does_not_fit_gets_no_budget(tmp_path: Path) -> None:
+    other = write_model(tmp_path / "other.gguf")
+    for path, reason in ((LLAMA, "the model itself"), (str(other), "vocabular")):
+        with pytest.raises(PairUnfit, match=reason):
+            require_pair(LLAMA, DrafterChoice(DrafterKind.MODEL, path))
+    require_pair(LLAMA, DrafterChoice(DrafterKind.MODEL, str(MODELS / "llama-draft.gguf")))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -8,7 +11,7 @@ from engine.llama.cancel import CancelFlag
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
 from engine.service import Service
-from engine.worker.measuring import measure_computer
+from engine.worker.measuring import is_busy, measure_computer
 from engine.worker.messages import MeasureDevicesProgress
 from tests.engine.worker.listener import Listener
 from tests.engine.worker.real import Engine
@@ -43,3 +46,14 @@ def test_a_worker_stops_measuring_when_told_and_goes_on_to_the_next_job(engine: 
     engine.service.cancel(job)
     assert engine.failure(job).kind == "Cancelled"
     assert engine.load().job > job
+
+
+def test_a_computer_at_work_is_told_from_one_at_rest() -> None:
+    code = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    burners = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(os.cpu_count() or 1)]
+    try:
+        assert is_busy()
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()

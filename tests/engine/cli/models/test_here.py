@@ -176,7 +176,10 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on_from_there(
     assert "paused" in err.decode()
     assert "the same command goes on" in err.decode()
     assert ids(run) == []
-    done = told(run("download", REPO, "Q4_K_M", "--json"))
+    (paused,) = told(run("list", "--json"))["unusable"]
+    assert (paused["id"], paused["trouble"][:9]) == ("org--tiny-GGUF--Q4_K_M", "paused at")
+    assert "paused at" in run("list").out
+    done = told(run("download", "org--tiny-GGUF--Q4_K_M", "--json"))
     assert Path(done["files"][0]).read_bytes() == TARGET
     assert filled.body_bytes < 1.2 * len(TARGET)
 
@@ -250,3 +253,65 @@ def test_a_budget_is_made_for_a_model_by_its_name(run: Run, places: dict[str, st
     outcome = slipstream("budget", "tiny-1m", "--contexts", "512", "--json", environment=places)
     assert [context["n_ctx"] for context in told(outcome)["contexts"]] == [512]
     assert_plain_failure(slipstream("budget", "tiny-2m", environment=places), 1)
+
+
+# ------------------------------------------------------------------------- what is damaged, or not whole yet
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def overwrite(path: Path) -> None:
+    path.write_bytes(b"<html>" + path.read_bytes()[6:])
+
+
+@pytest.mark.parametrize("harm", [cut, Path.unlink, overwrite])
+def test_a_damaged_download_is_listed_found_by_its_name_and_fetched_again(
+    run: Run, filled: HubServer, places: dict[str, str], harm: Callable[[Path], None]
+) -> None:
+    (file,) = told(run("download", REPO, "Q4_K_M", "--json"))["files"]
+    name = "org--tiny-GGUF--Q4_K_M"
+    harm(Path(file))
+    listed = told(run("list", "--json"))
+    assert [model["id"] for model in listed["unusable"]] == [name]
+    assert listed["unusable"][0]["trouble"]
+    outcome = run("list")
+    assert f"{name}: " in outcome.out
+    assert f"slipstream models download {name}" in outcome.out
+    assert run("verify", name).code == 1
+    generated = slipstream("generate", "--bundle", name, "--prompt", "a", environment=places)
+    assert_plain_failure(generated, 1)
+    assert f"slipstream models download {name}" in generated.err
+    assert run("download", name).code == 0
+    assert Path(file).read_bytes() == TARGET
+    assert ids(run) == [name]
+
+
+def test_a_damaged_download_can_be_removed(run: Run, filled: HubServer, tmp_path: Path) -> None:
+    (file,) = told(run("download", REPO, "Q4_K_M", "--json"))["files"]
+    overwrite(Path(file))
+    assert run("remove", "org--tiny").code == 0
+    assert told(run("list", "--json"))["unusable"] == []
+    assert not list((tmp_path / "models").rglob("*.gguf"))
+
+
+def test_a_file_that_is_no_gguf_is_not_fetched_and_leaves_nothing_behind_when_removed(
+    run: Run, hub: HubServer, tmp_path: Path
+) -> None:
+    hub.add(REPO, {"page-Q4_K_M.gguf": b"<html>" + TARGET})
+    outcome = run("download", REPO, "Q4_K_M")
+    assert_plain_failure(outcome, 1)
+    assert "page-Q4_K_M.gguf" in outcome.err
+    assert "not a GGUF" in outcome.err
+    hub.add("org/broken-GGUF", {"m-Q4_K_M.gguf": TARGET[:-1000]})
+    outcome = run("download", "org/broken-GGUF", "Q4_K_M")
+    assert_plain_failure(outcome, 1)
+    assert "cut short" in outcome.err
+    unusable = told(run("list", "--json"))["unusable"]
+    assert [one["id"] for one in unusable] == ["org--broken-GGUF--Q4_K_M", "org--tiny-GGUF--Q4_K_M"]
+    assert all("failed" in one["trouble"] for one in unusable)
+    for one in unusable:
+        assert run("remove", one["id"]).code == 0
+    assert told(run("list", "--json"))["unusable"] == []
+    assert not list((tmp_path / "models").rglob("*.gguf"))

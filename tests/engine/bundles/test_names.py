@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.download.names import check_bundle, check_file
-from engine.download.store import file_path, manifest_path
+from engine.bundles.names import check_bundle, check_file
+from engine.bundles.store import file_path, manifest_path
 from engine.errors import UnsafeName
 from engine.models.remote import RemoteBundle, RemoteFile
 

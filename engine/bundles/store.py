@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from engine.atomic_file import write_atomically
-from engine.download.names import check_file, check_part
+from engine.bundles.names import check_file, check_part
 from engine.errors import BadOption, UnreadableRecord
 from engine.json_file import read_json, write_json
 from engine.long_path import long_path

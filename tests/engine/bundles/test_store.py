@@ -6,7 +6,7 @@ from pathlib import Path
 
 from huggingface_hub import scan_cache_dir, try_to_load_from_cache
 
-from engine.download.store import (
+from engine.bundles.store import (
     file_path,
     is_stored,
     manifest_path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.download.store import file_path, manifest_of
+from engine.bundles.store import file_path, manifest_of
 from engine.file_hash import ReadProgress, sha256_of
 
 
