@@ -25,6 +25,7 @@ from engine.models_events import (
     Offer,
     OffersListed,
     TokenChecked,
+    Unreadable,
     VerifyProgress,
 )
 from engine.models_service import ModelsService
@@ -83,6 +84,7 @@ class ModelsState(QObject):
         self.offers: tuple[Offer, ...] = ()
         self.speed = ComputerSpeed()
         self.folders: tuple[str, ...] = ()
+        self.unreadable: tuple[Unreadable, ...] = ()
         self.downloads: dict[str, DownloadProgress] = {}
         self.is_listed = False
         self._has_looked = False
@@ -196,6 +198,7 @@ class ModelsState(QObject):
     def _on_offers(self, event: OffersListed) -> None:
         self._jobs.pop(event.job, None)
         self.offers, self.speed, self.folders = event.offers, event.speed, event.folders
+        self.unreadable = event.unreadable
         self.is_listed = True
         self.going &= {job.about for job in self._jobs.values() if job.task is Task.REMOVE}
         self.offers_changed.emit()

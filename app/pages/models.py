@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 from app.announce import announce
 from app.models.budgets import Budgets
 from app.models.hub import HubState
-from app.models.rows import SEARCH_AGAIN, SHOW_ALL, Filter, Row, RowKind, rows_of
+from app.models.rows import SEARCH_AGAIN, SHOW_ALL, UNREADABLE, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, judged_subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
@@ -137,7 +137,7 @@ class ModelsPage(QWidget):
     # ----------------------------------------------------------------------------------------- showing
 
     def _show_rows(self) -> None:
-        wanted = replace(self.search.filter, whole=self._shows_all)
+        wanted = replace(self.search.filter, whole=self._shows_all, keep=self.list.key)
         self.list.set_rows(rows_of(self._state, self.hub, wanted))
 
     def _on_filter(self, wanted: Filter) -> None:
@@ -286,6 +286,8 @@ class ModelsPage(QWidget):
         elif row.key == SHOW_ALL:
             self._shows_all = True
             self._show_rows()
+        elif row.key == UNREADABLE:
+            open_folders(self.folders, self._state)
         elif row.key == self.detail.subject.id:
             self.detail.act()
 

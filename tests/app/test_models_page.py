@@ -6,27 +6,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.pages.models import ModelsPage
-from app.widgets.models.folders import open_folders
 from app.widgets.models.downloads_panel import DownloadsPanel
+from app.widgets.models.folders import open_folders
 from app.widgets.parts import IconButton
 from engine.budget.budget import KvType
 from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle
-from engine.models_events import ConnectionChanged
+from engine.models_events import ConnectionChanged, Unreadable
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed
 from engine.worker.messages import Failed, LoadSettings
 from tests.app.conftest import OpenApp, Opened
-from tests.app.model_facts import ENTRIES, HERE, OFFERS
+from tests.app.model_facts import ENTRIES, HERE, OFFERS, SPEED
 from tests.app.scripted_models import ModelsScript, ScriptedModels, progress_of
 from tests.app.scripted_service import Script
 
@@ -76,7 +76,7 @@ def test_a_first_start_teaches_and_offers_one_button(qtbot: QtBot, open_app: Ope
     page = show(qtbot, open_app(models=new)).window.models
     assert page.side.currentWidget() is page.lesson
     assert page.lesson.words == "Find a model that suits this computer"
-    assert "guesses until this computer is measured" in page.measure.words
+    assert "not known until this computer is measured" in page.measure.words
     page.lesson.begin.click()
     assert page.side.currentWidget() is page.detail
     assert page.detail.title == "Qwen3.5 9B"
@@ -309,8 +309,8 @@ def test_a_finished_download_is_on_this_computer_and_can_be_loaded(qtbot: QtBot,
     page = choose(qtbot, opened, "qwen-3.5-9b")
     page.detail.primary.click()
     qtbot.waitUntil(lambda: page.detail.primary.text() == "Load", timeout=5000)
-    rows = [row.key for row in page.list.rows]
-    assert rows.index("qwen-3.5-9b") > rows.index("On this computer")
+    (row,) = (row for row in page.list.rows if row.key == "qwen-3.5-9b")
+    assert (row.rank, row.third.partition(" · ")[0]) == (1, "here")
     assert page.list.key == "qwen-3.5-9b"
     assert "qwen-3.5-9b" in opened.window.downloads.rows
     assert opened.window.downloads.rows["qwen-3.5-9b"].words == "Done and verified, 5.9 GB"
@@ -392,6 +392,28 @@ def test_folders_are_listed_and_can_be_taken_away(qtbot: QtBot, opened: Opened) 
     assert remove.accessibleName() == "Do not look into /srv/models any more"
     remove.click()
     qtbot.waitUntil(lambda: state.folders == ())
+
+
+@pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
+def test_files_that_could_not_be_read_are_told_with_their_reasons(qtbot: QtBot, open_app: OpenApp) -> None:
+    damaged = Unreadable("/srv/models/broken.gguf", "It ends before its header does.")
+    opened = show(qtbot, open_app(models=ScriptedModels(ModelsScript(unreadable=(damaged,)))))
+    page = opened.window.models
+    (row,) = (row for row in page.list.rows if row.title == "1 file could not be read")
+    page._on_activated(row)
+    popover = QApplication.activePopupWidget()
+    assert popover is not None
+    said = [one.text() for one in popover.findChildren(QLabel)]
+    assert "broken.gguf: It ends before its header does." in said
+    below = page.folders.mapToGlobal(QPoint(0, page.folders.height())).y()
+    assert popover.y() >= below
+    popover.close()
+
+
+def test_a_busy_computers_measurement_says_so(qtbot: QtBot, open_app: OpenApp) -> None:
+    speed = ComputerSpeed(SPEED.devices, was_busy=True)
+    page = show(qtbot, open_app(models=ScriptedModels(ModelsScript(speed=speed)))).window.models
+    assert "measured while the computer was busy; measure again" in page.measure.words
 
 
 def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) -> None:

@@ -17,6 +17,7 @@ from app.models.memory import bars_of, legend_of, measured_words, table_of
 from app.models.rows import CURATED, HUB, INSTALLED, Filter, Row, RowKind, rows_of
 from app.models.state import ModelsState
 from app.models.subject import Subject, subject_of_repo
+from app.widgets.models.facts import facts_of
 from engine.budget.budget import Budget, ContextBudget, DeviceUse, KvType, Segment
 from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery
@@ -24,7 +25,17 @@ from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKi
 from engine.models.remote import RemoteFile
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
-from tests.app.model_facts import ENTRIES, HERE, HUB_MODELS, MIB, OFFERS, SPEED, budget_of, repo_page
+from tests.app.model_facts import (
+    ENTRIES,
+    HERE,
+    HUB_MODELS,
+    MIB,
+    OFFERS,
+    SPEED,
+    budget_of,
+    installed_offer,
+    repo_page,
+)
 from tests.app.scripted_models import ScriptedModels, progress_of
 from tests.app.scripted_service import loaded_event
 
@@ -103,6 +114,29 @@ def test_a_long_catalogue_is_cut_until_all_of_it_or_something_in_it_is_asked_for
     assert [row.title for row in rows].index(INSTALLED) == 12
     assert "More 19" in titles(rows_of(state, hub_of(state), Filter(whole=True)))
     assert "More 19" in titles(rows_of(state, hub_of(state), Filter("more")))
+
+
+def test_what_is_recommended_comes_first_wherever_it_lies(state: ModelsState) -> None:
+    first = installed_offer(next(offer for offer in OFFERS if offer.advice.rank == 1))
+    state.offers = (*(offer for offer in OFFERS if offer.id != first.id), first)
+    rows = rows_of(state, hub_of(state), Filter())
+    assert (rows[1].key, rows[1].rank) == (first.id, 1)
+    assert rows[1].third.startswith("here · ")
+
+
+def test_the_row_that_is_chosen_does_not_go_below_the_cut(state: ModelsState) -> None:
+    extra = tuple(msgspec.structs.replace(OFFERS[-4], id=f"more-{i}", name=f"More {i}") for i in range(20))
+    state.offers = (*OFFERS, *extra)
+    assert "More 19" not in titles(rows_of(state, hub_of(state), Filter()))
+    assert "More 19" in titles(rows_of(state, hub_of(state), Filter(keep="more-19")))
+
+
+def test_what_was_not_checked_is_said_in_the_facts() -> None:
+    offer = OFFERS[1]
+    assert offer.entry is not None
+    unchecked = msgspec.structs.replace(offer, entry=msgspec.structs.replace(offer.entry, is_verified=False))
+    assert "Checked" not in dict(facts_of(Subject(offer)))
+    assert dict(facts_of(Subject(unchecked)))["Checked"].startswith("Not yet: ")
 
 
 def test_nothing_found_is_said_in_words(state: ModelsState) -> None:

@@ -186,7 +186,7 @@ class ModelDetail(QScrollArea):
             self.verticalScrollBar().setValue(0)
             self._show_readme()
         self.choices.show_subject(subject)
-        self.figures.show_advice(subject.advice, self._state.speed)
+        self.figures.show_advice(subject.advice, self._state.speed, subject.picked_drafter.kind)
         self.gate.show_gate(subject.gate, subject.source_repo)
         self._show_actions()
         self.show_memory()
