@@ -88,11 +88,12 @@ class ModelsPage(QWidget):
         self.side.addWidget(self.detail)
         right = QVBoxLayout()
         right.setSpacing(0)
+        right.addWidget(self.side, 1)
+        # Below: what comes and goes moves no button that somebody is about to press.
         strip = QHBoxLayout()
-        strip.setContentsMargins(24, 8, 24, 0)
+        strip.setContentsMargins(24, 0, 24, 0)
         strip.addWidget(self.loading)
         right.addLayout(strip)
-        right.addWidget(self.side, 1)
         columns = QHBoxLayout()
         columns.setSpacing(0)
         columns.addWidget(self._left)
@@ -101,8 +102,8 @@ class ModelsPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(NoticeStack(self.offline, self.notice))
         column.addLayout(columns, 1)
+        column.addWidget(NoticeStack(self.offline, self.notice))
 
     def _connect(self, session: EngineSession) -> None:
         self.search.changed.connect(self._on_filter)

@@ -237,6 +237,31 @@ def test_a_comparison_is_counted_in_when_asked(qtbot: QtBot, opened: Opened) -> 
     qtbot.waitUntil(lambda: any("Second lane" in text for text in page.detail.memory.legend.texts))
 
 
+def test_numbers_stay_until_those_for_another_way_to_load_come(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = show(qtbot, open_app())
+    page = choose(qtbot, opened, "gemma-4-e4b")
+    memory = page.detail.memory
+    opened.models.script = ModelsScript(budget_s=0.3)
+    page.detail.choices.race.click()
+    assert memory.words == "Working out what it takes so…"
+    assert memory.bars[0].isVisible()
+    assert not memory.bars[0].isEnabled()
+    qtbot.waitUntil(lambda: any("Second lane" in text for text in memory.legend.texts))
+    assert memory.bars[0].isEnabled()
+
+
+def test_working_out_can_be_cancelled_and_begun_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = show(qtbot, open_app(models=ScriptedModels(ModelsScript(budget_s=20.0))))
+    memory = opened.window.models.detail.memory
+    qtbot.waitUntil(lambda: memory.busy.isVisible())
+    memory.busy.cancel.click()
+    assert memory.words == "What it takes was not worked out."
+    assert memory.busy.isHidden()
+    opened.models.script = ModelsScript()
+    memory.notice.buttons[0].click()
+    qtbot.waitUntil(lambda: memory.n_ctx > 0)
+
+
 def test_speed_or_context_is_left_to_the_person(qtbot: QtBot, opened: Opened) -> None:
     page = choose(qtbot, opened, "gemma-4-12b")
     memory = page.detail.memory

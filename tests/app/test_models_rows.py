@@ -232,7 +232,7 @@ def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:
     assert small is not None
     assert large is not None
     assert bars_of(budget, small)[0].caption == "takes 7.7 GiB, leaves 3.5 GiB"
-    assert bars_of(budget, large)[0].caption == "needs 33.6 GiB and 400 MiB kept free; 11.2 GiB are free"
+    assert bars_of(budget, large)[0].caption == "needs 34.0 GiB, 11.2 GiB are free"
 
 
 def test_each_state_of_a_download_has_its_words() -> None:

@@ -82,7 +82,6 @@ class ModelDetail(QScrollArea):
     def _lay_out(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
         page.setProperty("role", "page")
