@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from app.bridge import ModelsBridge
 from app.models.drafters import LocalDrafters
@@ -31,6 +31,9 @@ from engine.models_events import (
 from engine.models_service import ModelsService
 from engine.recommend.advice import ComputerSpeed
 from engine.shelf.installed_model import InstalledModel
+
+_AGAIN_MS = 60_000
+"""After this files may have come and gone without Slipstream."""
 
 
 class Task(StrEnum):
@@ -87,7 +90,7 @@ class ModelsState(QObject):
         self.unreadable: tuple[Unreadable, ...] = ()
         self.downloads: dict[str, DownloadProgress] = {}
         self.is_listed = False
-        self._has_looked = False
+        self._since_look = QElapsedTimer()
         self.is_online = True
         self.user = ""
         self.measuring: MeasureProgress | None = None
@@ -113,12 +116,12 @@ class ModelsState(QObject):
         self.bridge.start()
 
     def look_first(self) -> None:
-        """Ask what there is, unless that was asked before: a process of its own starts for it."""
-        if not self._has_looked:
+        """Ask what there is, unless that was asked a moment ago: a process of its own starts for it."""
+        if not self._since_look.isValid() or self._since_look.elapsed() > _AGAIN_MS:
             self.refresh()
 
     def refresh(self) -> None:
-        self._has_looked = True
+        self._since_look.start()
         self._began(self.service.list_offers(), Task.LIST)
 
     def measure(self) -> None:

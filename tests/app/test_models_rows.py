@@ -293,3 +293,15 @@ def test_the_size_of_a_version_leaves_out_a_drafter_in_a_file_of_its_own() -> No
     installed = msgspec.structs.replace(offer.installed, bundle=bundle)
     assert Subject(offer).versions == (("Q8_0", 1_646_572_512),)
     assert Subject(msgspec.structs.replace(offer, installed=installed)).versions == (("Q8_0", 0),)
+
+
+def test_a_repository_without_a_model_says_so_and_what_it_holds() -> None:
+    page = repo_page("unsloth/Qwen3.8-27B-GGUF")
+    none = msgspec.structs.replace(
+        page, quantisations=(), drafters=(), other_files=(RemoteFile("r", "model.safetensors"),)
+    )
+    subject = subject_of_repo(none)
+    assert subject.lacks_model
+    note = offered(subject, None, is_loaded=False).note
+    assert note.startswith("There is no model in this repository that Slipstream can load")
+    assert note.endswith("It holds model.safetensors.")
