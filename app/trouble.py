@@ -12,6 +12,7 @@ from engine.worker.messages import Failed
 _LOST = "WorkerDied"
 _CANCELLED = "Cancelled"
 _GONE = "FileGone"
+_OFFLINE = "Offline"
 _GATED = "GatedRepository"
 _TOO_LARGE = "ContextTooLarge"
 _LOAD_FAILED = "LoadFailed"
@@ -41,6 +42,10 @@ class Trouble:
     def is_gone(self) -> bool:
         """Whether a file is not there any more."""
         return self.kind == _GONE
+
+    @property
+    def is_offline(self) -> bool:
+        return self.kind == _OFFLINE
 
     @property
     def is_gate(self) -> bool:

@@ -264,6 +264,7 @@ class ModelsPage(QWidget):
             self.hub.search_now()
         else:
             self._state.refresh()
+        self.detail.show_memory()
         if self._wanted_repo:
             self.open_repo(self._wanted_repo)
         self._show_rows()

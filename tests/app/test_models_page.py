@@ -243,7 +243,7 @@ def test_numbers_stay_until_those_for_another_way_to_load_come(qtbot: QtBot, ope
     memory = page.detail.memory
     opened.models.script = ModelsScript(budget_s=0.3)
     page.detail.choices.race.click()
-    assert memory.words == "Working out what it takes so…"
+    assert memory.words == "Working out what that takes…"
     assert memory.bars[0].isVisible()
     assert not memory.bars[0].isEnabled()
     qtbot.waitUntil(lambda: any("Second lane" in text for text in memory.legend.texts))

@@ -175,7 +175,7 @@ class MemorySection(QWidget):
         elif self._given_up == self._subject.id:
             self._show_given_up()
         elif keeps:
-            self._total.setText("Working out what it takes so…")
+            self._total.setText("Working out what that takes…")
         else:
             remote = self._request.remote is not None
             how = "Reading the model's header from the Hub" if remote else "Reading the model's header"
@@ -207,6 +207,10 @@ class MemorySection(QWidget):
         if trouble.is_gate:
             self._total.setText("What it takes can be told once the Hub gives access.")
             self.gated.emit()
+            return
+        if trouble.is_offline:
+            # The page says so already, and has the button.
+            self._total.setText("What it takes is not known while the Hub cannot be reached.")
             return
         self._total.setText("What it takes is not known.")
         self.notice.tell(trouble, Remedy("Try again", self._again), tone="plain")
