@@ -97,6 +97,8 @@ class LoadedBundle:
         if not self.foreseen.use:
             return {}
         expected = predicted_bytes(self.foreseen.use, race=self._plain_context is not None)
+        if not expected:
+            return {}
         snapshot_bytes = sum(context.snapshot_bytes for context in self.contexts())
         return {**expected, HOST: expected.get(HOST, 0) + snapshot_bytes}
 

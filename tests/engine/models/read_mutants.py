@@ -29,12 +29,12 @@ def read(path: Path) -> str:
         return "refused" if error.sentence.endswith(".") and len(error.sentence) < 300 else error.sentence
     judge(facts, facts)
     judge(TARGET, facts)
-    LocalMemoryCache(path.with_suffix(".json")).memory(str(path))
-    return "read" if has_budget(path) else "read without a budget"
+    return "read"
 
 
 def has_budget(path: Path) -> bool:
-    """Whether a budget can be estimated, which must then be one that can be sent."""
+    """Whether a budget can be estimated, which must then be one that can be sent; and so what a list needs."""
+    LocalMemoryCache(path.with_suffix(".json")).memory(str(path))
     header = read_header(path)
     question = BudgetQuestion(str(path), NO_DRAFTER, kv_types=tuple(KvType), race=True)
     try:
@@ -62,6 +62,11 @@ COMPUTER = (Device("CPU", "a computer", "cpu", 8 << 30, 8 << 30),)
 
 for line in sys.stdin:
     began = time.process_time()
-    outcome = read(Path(line.rstrip("\n")))
+    path = Path(line.rstrip("\n"))
+    outcome = read(path)
     took_s = time.process_time() - began
-    print(json.dumps({"outcome": outcome, "took_s": took_s, "peak_bytes": peak_bytes()}), flush=True)
+    if outcome == "read" and not has_budget(path):
+        outcome = "read without a budget"
+    budget_s = time.process_time() - began - took_s
+    told = {"outcome": outcome, "took_s": took_s, "budget_s": budget_s, "peak_bytes": peak_bytes()}
+    print(json.dumps(told), flush=True)
