@@ -11,6 +11,8 @@ from engine.worker.messages import Failed
 
 _LOST = "WorkerDied"
 _CANCELLED = "Cancelled"
+_GONE = "FileGone"
+_OFFLINE = "Offline"
 _GATED = "GatedRepository"
 _TOO_LARGE = "ContextTooLarge"
 _LOAD_FAILED = "LoadFailed"
@@ -35,6 +37,15 @@ class Trouble:
     @property
     def is_cancel(self) -> bool:
         return self.kind == _CANCELLED
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a file is not there any more."""
+        return self.kind == _GONE
+
+    @property
+    def is_offline(self) -> bool:
+        return self.kind == _OFFLINE
 
     @property
     def is_gate(self) -> bool:

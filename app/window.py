@@ -69,7 +69,7 @@ class Window(QMainWindow):
         self._models = models
         self.setWindowTitle("Slipstream")
         self.setWindowIcon(app_icon())
-        self.setMinimumSize(LEAST_SIZE)
+        self.setMinimumSize(LEAST_SIZE.boundedTo(self._screen_room()))
         self.setAcceptDrops(True)
         self.compare = ComparePage(session, library, keeper, ready_prompts())
         self.chat = ChatPage(session, library, keeper)
@@ -173,7 +173,10 @@ class Window(QMainWindow):
 
     def _room(self, size: QSize) -> QSize:
         """Return `size`, or what the screen has room for beside the frame that the window manager adds."""
-        return size.boundedTo(self.screen().availableSize() - _FRAME_SIZE).expandedTo(LEAST_SIZE)
+        return size.boundedTo(self._screen_room()).expandedTo(self.minimumSize())
+
+    def _screen_room(self) -> QSize:
+        return self.screen().availableSize() - _FRAME_SIZE
 
     # ------------------------------------------------------------------------------------------- doing
 

@@ -43,13 +43,28 @@ def offered(
             return Offered(Act.COMPARE, "Compare", note)
         stops = f"Loading it stops the {running} that is running." if running else ""
         return Offered(Act.LOAD, "Load", f"{stops} {note}".strip())
+    if subject.lacks_model:
+        return Offered(Act.NONE, note=_what_there_is(subject))
     if subject.remote is None or (download is not None and not download.state.is_over):
         return Offered(Act.NONE)
     size = f" {file_size(subject.size_bytes)}" if subject.size_bytes else ""
     return Offered(Act.DOWNLOAD, f"Download{size}", _download_note(subject))
 
 
+_MOST_NAMED = 4
 _DRAFTER_NOTE = "Its drafter cannot be used for answers yet: words seen before are guessed in its place."
+
+
+def _what_there_is(subject: Subject) -> str:
+    """Return that there is no model, and what there is instead."""
+    repo = subject.repo
+    assert repo is not None
+    drafters = [option.files[0].name for option in repo.drafters if option.files]
+    others = [file.name for file in repo.other_files]
+    said = "There is no model in this repository that Slipstream can load: it loads files in GGUF format."
+    if drafters:
+        return f"{said} It holds a drafter for another model: {', '.join(drafters[:_MOST_NAMED])}."
+    return f"{said} It holds {', '.join(others[:_MOST_NAMED])}." if others else said
 
 
 def _download_note(subject: Subject) -> str:

@@ -19,12 +19,15 @@ _FILE_WORDS = {
 }
 
 
-def state_words(progress: DownloadProgress) -> str:
-    """Return one line about a download: how far, how fast, how long; or why it does not go on."""
+def state_words(progress: DownloadProgress, *, is_alone: bool = False) -> str:
+    """Return one line about a download: how far, how fast, how long; or why it does not go on.
+
+    `is_alone`: no other is under way, so that there is none to wait for.
+    """
     so_far = file_progress(progress.done_bytes, progress.size_bytes)
     match progress.state:
         case DownloadState.WAITING:
-            return "Waits for its turn"
+            return "Beginning…" if is_alone else "Waits for its turn"
         case DownloadState.CHECKING:
             return "Asking the Hub what there is…"
         case DownloadState.STALLED:
@@ -50,7 +53,7 @@ def overall(downloads: Sequence[DownloadProgress]) -> float:
 def tray_words(running: Sequence[DownloadProgress]) -> str:
     """Return the line that every page shows while something is on its way."""
     if len(running) == 1:
-        return f"{running[0].bundle.name}: {state_words(running[0])}"
+        return f"{running[0].bundle.name}: {state_words(running[0], is_alone=True)}"
     speeds = sum(one.bytes_per_s for one in running)
     done, whole = sum(one.done_bytes for one in running), sum(one.size_bytes for one in running)
     longest = max((one.left_s for one in running if one.left_s is not None), default=None)
@@ -68,11 +71,26 @@ def ended_words(progress: DownloadProgress) -> str:
     return ""
 
 
-def ring_words(running: Sequence[DownloadProgress], n_other: int) -> str:
+def waiting_words(waiting: Sequence[DownloadProgress]) -> str:
+    """Return what is said while nothing is under way but downloads wait to go on, "" where none does."""
+    if not waiting:
+        return ""
+    if len(waiting) == 1:
+        verb = "could not go on" if waiting[0].state is DownloadState.FAILED else "is paused"
+        return f"{waiting[0].bundle.name} {verb}"
+    return f"{count(len(waiting), 'download')} wait"
+
+
+def ring_words(running: Sequence[DownloadProgress], waiting: Sequence[DownloadProgress], n_done: int) -> str:
     """Return the name of the ring on the rail."""
+    parts = []
     if running:
-        return f"Downloads: {count(len(running), 'download')} under way, {share(overall(running))} done"
-    return f"Downloads: none under way, {n_other} in the list" if n_other else "Downloads: none"
+        parts.append(f"{count(len(running), 'download')} under way, {share(overall(running))} done")
+    if waiting:
+        parts.append(f"{count(len(waiting), 'download waits', 'downloads wait')}")
+    if not parts:
+        parts.append(f"none under way, {n_done} in the list" if n_done else "none")
+    return f"Downloads: {', '.join(parts)}"
 
 
 def file_rows(files: Sequence[FileProgress]) -> tuple[tuple[str, ...], ...]:

@@ -96,7 +96,8 @@ class DeviceBar:
         if not self.free_bytes:
             return used
         if self.is_short:
-            return f"needs {used}{kept_words(self.kept_bytes)}; {memory_size(self.free_bytes)} are free"
+            needed = memory_size(self.used_bytes + self.kept_bytes)
+            return f"needs {needed}, {memory_size(self.free_bytes)} are free"
         return f"takes {used}, leaves {memory_size(self.left_bytes)}"
 
     @property

@@ -20,6 +20,7 @@ HUB = "From the Hub"
 MOST_RANKED = 3
 SEARCH_AGAIN = "search-again"
 SHOW_ALL = "show-all"
+UNREADABLE = "unreadable"
 MOST_CURATED = 10
 """So many of the catalogue, until all are asked for: what is on this computer is not to be far below."""
 
@@ -62,7 +63,7 @@ class Row:
 class Filter:
     """What is left out. `text` is looked for in names and in what they are good at; sizes in parameters, 0: any.
 
-    `whole` shows all of the catalogue, as any text does.
+    `whole` shows all of the catalogue, as any text does; `keep` is the row that is chosen, which never goes.
     """
 
     text: str = ""
@@ -70,6 +71,7 @@ class Filter:
     only_drafted: bool = False
     params: tuple[int, int] = (0, 0)
     whole: bool = False
+    keep: str = ""
 
     def takes(self, offer: Offer) -> bool:
         if self.only_fitting and offer.advice.fit is Fit.DOES_NOT_FIT:
@@ -94,18 +96,18 @@ def has_drafter(offer: Offer) -> bool:
 def rows_of(state: ModelsState, hub: HubState, wanted: Filter) -> tuple[Row, ...]:
     """Return all rows in order: curated ones, what is on this computer, the Hub."""
     shown = [offer for offer in state.offers if wanted.takes(offer)]
-    curated = [offer for offer in shown if offer.installed is None]
-    installed = [offer for offer in shown if offer.installed is not None]
+    curated = [offer for offer in shown if offer.installed is None or _is_ranked(offer)]
+    curated.sort(key=lambda offer: offer.advice.rank if _is_ranked(offer) else MOST_RANKED + 1)
+    installed = [offer for offer in shown if offer not in curated]
     rows: list[Row] = []
-    for title, offers in ((CURATED, curated), (INSTALLED, installed)):
-        if offers:
-            rows.append(Row(RowKind.HEADER, title, title))
-            n_shown = len(offers)
-            if title == CURATED and not (wanted.whole or wanted.text):
-                n_shown = MOST_CURATED if len(offers) > MOST_CURATED + 1 else n_shown
-            rows += [_offer_row(offer, state) for offer in offers[:n_shown]]
-            if n_shown < len(offers):
-                rows.append(Row(RowKind.NOTE, SHOW_ALL, f"Show {len(offers) - n_shown} more"))
+    if curated:
+        rows += [Row(RowKind.HEADER, CURATED, CURATED), *_curated_rows(curated, state, wanted)]
+    if installed or state.unreadable:
+        rows.append(Row(RowKind.HEADER, INSTALLED, INSTALLED))
+        rows += [_offer_row(offer, state) for offer in installed]
+    if state.unreadable:
+        said = f"{count(len(state.unreadable), 'file')} could not be read"
+        rows.append(Row(RowKind.NOTE, UNREADABLE, said, tip="Press to see which, and why"))
     if not state.is_listed:
         rows.append(Row(RowKind.NOTE, "", "Looking at what there is and what fits…"))
     elif not shown:
@@ -115,8 +117,25 @@ def rows_of(state: ModelsState, hub: HubState, wanted: Filter) -> tuple[Row, ...
     return (*rows, *_hub_rows(state, hub))
 
 
+def _is_ranked(offer: Offer) -> bool:
+    return 0 < offer.advice.rank <= MOST_RANKED
+
+
+def _curated_rows(curated: list[Offer], state: ModelsState, wanted: Filter) -> list[Row]:
+    """Return the first of them, the one that is chosen, and how many there are beyond."""
+    n_shown = len(curated)
+    if not (wanted.whole or wanted.text) and n_shown > MOST_CURATED + 1:
+        n_shown = MOST_CURATED
+    kept = [offer for i, offer in enumerate(curated) if i < n_shown or offer.id == wanted.keep]
+    rows = [_offer_row(offer, state) for offer in kept]
+    if len(kept) < len(curated):
+        rows.append(Row(RowKind.NOTE, SHOW_ALL, f"Show {len(curated) - len(kept)} more"))
+    return rows
+
+
 def _hub_rows(state: ModelsState, hub: HubState) -> list[Row]:
-    rows = [_repo_row(model) for model in hub.models]
+    coming = {one.bundle.target[0].repo: one for one in state.downloads.values() if one.bundle.target}
+    rows = [_repo_row(model, coming.get(model.repo)) for model in hub.models]
     if not hub.has_query:
         hint = "Type a name to search the Hugging Face Hub, or “owner/” for what one owner has."
         return [Row(RowKind.NOTE, "", hint if state.is_online else f"You are offline. {hint}")]
@@ -126,8 +145,14 @@ def _hub_rows(state: ModelsState, hub: HubState) -> list[Row]:
     elif hub.is_searching:
         rows.append(Row(RowKind.NOTE, "", "Searching for more…" if rows else "Searching the Hub…"))
     elif not rows:
-        rows.append(Row(RowKind.NOTE, "", f"The Hub has nothing for “{hub.query.text}” with these filters."))
+        rows.append(Row(RowKind.NOTE, "", f"The Hub has nothing for “{_asked(hub)}” with these filters."))
     return rows
+
+
+def _asked(hub: HubState) -> str:
+    """Return what was searched for, as it was typed."""
+    author, text = hub.query.author, hub.query.text
+    return f"{author}/{text}" if author else text
 
 
 def _offer_row(offer: Offer, state: ModelsState) -> Row:
@@ -139,7 +164,8 @@ def _offer_row(offer: Offer, state: ModelsState) -> Row:
     size_words = f"≈ {words.size_words(rough)}" if rough else words.size_words(size)
     under_way = state.downloads.get(offer.remote.id) if offer.remote else None
     speed = words.speed_words(words.best_speed(advice))
-    third = download_words(under_way) or " · ".join(part for part in (size_words, speed) if part)
+    here = "here" if installed and _is_ranked(offer) else ""
+    third = download_words(under_way) or " · ".join(part for part in (here, size_words, speed) if part)
     return Row(
         RowKind.OFFER,
         offer.id,
@@ -150,7 +176,9 @@ def _offer_row(offer: Offer, state: ModelsState) -> Row:
         drafter=words.drafter_badge(kind) if kind else "",
         rank=advice.rank if advice.rank <= MOST_RANKED else 0,
         tip="\n\n".join(
-            part for part in (offer.name, advice.fit_sentence, words.speed_basis(advice, state.speed)) if part
+            part
+            for part in (offer.name, advice.fit_sentence, words.speed_basis(advice, state.speed, kind))
+            if part
         ),
     )
 
@@ -167,7 +195,7 @@ def download_words(progress: DownloadProgress | None) -> str:
     return f"{verb} · {share(progress.fraction)} of {words.size_words(progress.size_bytes)}"
 
 
-def _repo_row(model: HubModel) -> Row:
+def _repo_row(model: HubModel, under_way: DownloadProgress | None) -> Row:
     about = [f"by {model.author}"]
     if model.n_params:
         about.append(f"{model.n_params / 1e9:.3g} billion weights")
@@ -179,7 +207,13 @@ def _repo_row(model: HubModel) -> Row:
     drafter = "Drafter" if model.drafter_files else ""
     tip = "\n".join((model.repo, *(f"Drafter: {name}" for name in model.drafter_files[:4])))
     return Row(
-        RowKind.REPO, model.repo, model.name, " · ".join(about), " · ".join(facts), drafter=drafter, tip=tip
+        RowKind.REPO,
+        model.repo,
+        model.name,
+        " · ".join(about),
+        download_words(under_way) or " · ".join(facts),
+        drafter=drafter,
+        tip=tip,
     )
 
 

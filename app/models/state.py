@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from app.bridge import ModelsBridge
 from app.models.drafters import LocalDrafters
@@ -25,11 +25,15 @@ from engine.models_events import (
     Offer,
     OffersListed,
     TokenChecked,
+    Unreadable,
     VerifyProgress,
 )
 from engine.models_service import ModelsService
 from engine.recommend.advice import ComputerSpeed
 from engine.shelf.installed_model import InstalledModel
+
+_AGAIN_MS = 60_000
+"""After this files may have come and gone without Slipstream."""
 
 
 class Task(StrEnum):
@@ -83,9 +87,10 @@ class ModelsState(QObject):
         self.offers: tuple[Offer, ...] = ()
         self.speed = ComputerSpeed()
         self.folders: tuple[str, ...] = ()
+        self.unreadable: tuple[Unreadable, ...] = ()
         self.downloads: dict[str, DownloadProgress] = {}
         self.is_listed = False
-        self._has_looked = False
+        self._since_look = QElapsedTimer()
         self.is_online = True
         self.user = ""
         self.measuring: MeasureProgress | None = None
@@ -111,12 +116,12 @@ class ModelsState(QObject):
         self.bridge.start()
 
     def look_first(self) -> None:
-        """Ask what there is, unless that was asked before: a process of its own starts for it."""
-        if not self._has_looked:
+        """Ask what there is, unless that was asked a moment ago: a process of its own starts for it."""
+        if not self._since_look.isValid() or self._since_look.elapsed() > _AGAIN_MS:
             self.refresh()
 
     def refresh(self) -> None:
-        self._has_looked = True
+        self._since_look.start()
         self._began(self.service.list_offers(), Task.LIST)
 
     def measure(self) -> None:
@@ -178,6 +183,16 @@ class ModelsState(QObject):
         """Return the downloads that are under way, in the order in which they began."""
         return tuple(one for one in self.downloads.values() if one.state.is_active)
 
+    @property
+    def waiting(self) -> tuple[DownloadProgress, ...]:
+        """Return the downloads that are paused or have failed: nothing goes on with them before somebody says so."""
+        states = (DownloadState.PAUSED, DownloadState.FAILED)
+        return tuple(one for one in self.downloads.values() if one.state in states)
+
+    def resume_all(self) -> None:
+        for one in self.waiting:
+            self.service.resume(one.id)
+
     # --------------------------------------------------------------------------------------- following
 
     def _began(self, job: int, task: Task, about: str = "") -> None:
@@ -186,12 +201,16 @@ class ModelsState(QObject):
     def _on_offers(self, event: OffersListed) -> None:
         self._jobs.pop(event.job, None)
         self.offers, self.speed, self.folders = event.offers, event.speed, event.folders
+        self.unreadable = event.unreadable
         self.is_listed = True
         self.going &= {job.about for job in self._jobs.values() if job.task is Task.REMOVE}
         self.offers_changed.emit()
 
     def _on_download(self, event: DownloadChanged) -> None:
         progress = event.progress
+        if progress.state is DownloadState.RUNNING and progress.bytes_per_s:
+            # Bytes come from the Hub: it can be reached again.
+            self._on_connection(ConnectionChanged(True))
         before = self.downloads.get(progress.id)
         if progress.state is DownloadState.CANCELLED:
             self.downloads.pop(progress.id, None)

@@ -70,6 +70,11 @@ class Subject:
         return self.offer is not None and self.offer.installed is not None
 
     @property
+    def lacks_model(self) -> bool:
+        """Whether it is a repository without a file that can be loaded."""
+        return self.repo is not None and not self.repo.quantisations
+
+    @property
     def versions(self) -> tuple[tuple[str, int], ...]:
         """Return each quantisation that can be picked, with its size in bytes."""
         if self.repo is not None:

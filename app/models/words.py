@@ -118,8 +118,8 @@ def speed_words(speed: SpeedRange | None) -> str:
     return f"{about}{speed_range(speed.low_tokens_per_s, speed.high_tokens_per_s)} tok/s here"
 
 
-def speed_basis(advice: Advice, computer: ComputerSpeed) -> str:
-    """Return what a row's speed rests on."""
+def speed_basis(advice: Advice, computer: ComputerSpeed, kind: DrafterKind | None = None) -> str:
+    """Return what a row's speed rests on; `kind` is who guesses ahead."""
     speed = best_speed(advice)
     if speed is None:
         return "Nothing can be said about its speed on this computer yet. “Measure this computer” makes a forecast."
@@ -140,9 +140,10 @@ def speed_basis(advice: Advice, computer: ComputerSpeed) -> str:
         lines[-1] += " (guessed: it was not measured yet)."
     if advice.speculative is not None:
         ahead = speed_range(advice.speculative.low_tokens_per_s, advice.speculative.high_tokens_per_s)
-        lines.append(
-            f"With speculation: {ahead} tok/s, times the gains that others measured on such a device."
-        )
+        gains = "the gains that others measured on such a device are counted in"
+        if kind is not DrafterKind.MODEL:
+            gains = "what looking up words seen before may gain is counted in"
+        lines.append(f"With speculation: {ahead} tok/s; {gains}.")
     lines.append("Your own runs replace the forecast.")
     return "\n".join(lines)
 

@@ -101,6 +101,7 @@ class ComparePage(QScrollArea):
         self.run.lane_ended.connect(self._on_lane_ended)
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
+        self._session.choice_changed.connect(lambda _: self._name_race())
 
     # ------------------------------------------------------------------------------------------- doing
 
@@ -190,8 +191,16 @@ class ComparePage(QScrollArea):
                 pane.show_finished(None, "")
             if race.difference is not None:
                 pane.show_difference(race.difference.index, race.difference.logit_gap)
-        self.verdict.show_verdict(race.verdict(), race.detail())
+        self._name_race()
         announce(self, self.verdict.accessibleName())
+
+    def _name_race(self) -> None:
+        """Say whose answers stand in the panes where another model is chosen now."""
+        race, choice = self.run.race, self._session.choice
+        if race is None or not race.ended or choice is None:
+            return
+        whose = "" if choice.target == race.bundle.target else f"{race.bundle.name} · "
+        self.verdict.show_verdict(race.verdict(), whose + race.detail())
 
     def _on_refused(self, trouble: Trouble) -> None:
         self.notice.tell(trouble, Remedy("Choose another", self.picker.target.click))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, 
 from app.announce import announce
 from app.models.budgets import Budgets
 from app.models.hub import HubState
-from app.models.rows import SEARCH_AGAIN, SHOW_ALL, Filter, Row, RowKind, rows_of
+from app.models.rows import SEARCH_AGAIN, SHOW_ALL, UNREADABLE, Filter, Row, RowKind, rows_of
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, judged_subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
@@ -88,11 +88,12 @@ class ModelsPage(QWidget):
         self.side.addWidget(self.detail)
         right = QVBoxLayout()
         right.setSpacing(0)
+        right.addWidget(self.side, 1)
+        # Below: what comes and goes moves no button that somebody is about to press.
         strip = QHBoxLayout()
-        strip.setContentsMargins(24, 8, 24, 0)
+        strip.setContentsMargins(24, 0, 24, 0)
         strip.addWidget(self.loading)
         right.addLayout(strip)
-        right.addWidget(self.side, 1)
         columns = QHBoxLayout()
         columns.setSpacing(0)
         columns.addWidget(self._left)
@@ -101,8 +102,8 @@ class ModelsPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(NoticeStack(self.offline, self.notice))
         column.addLayout(columns, 1)
+        column.addWidget(NoticeStack(self.offline, self.notice))
 
     def _connect(self, session: EngineSession) -> None:
         self.search.changed.connect(self._on_filter)
@@ -137,7 +138,7 @@ class ModelsPage(QWidget):
     # ----------------------------------------------------------------------------------------- showing
 
     def _show_rows(self) -> None:
-        wanted = replace(self.search.filter, whole=self._shows_all)
+        wanted = replace(self.search.filter, whole=self._shows_all, keep=self.list.key)
         self.list.set_rows(rows_of(self._state, self.hub, wanted))
 
     def _on_filter(self, wanted: Filter) -> None:
@@ -263,6 +264,7 @@ class ModelsPage(QWidget):
             self.hub.search_now()
         else:
             self._state.refresh()
+        self.detail.show_memory()
         if self._wanted_repo:
             self.open_repo(self._wanted_repo)
         self._show_rows()
@@ -286,6 +288,8 @@ class ModelsPage(QWidget):
         elif row.key == SHOW_ALL:
             self._shows_all = True
             self._show_rows()
+        elif row.key == UNREADABLE:
+            open_folders(self.folders, self._state)
         elif row.key == self.detail.subject.id:
             self.detail.act()
 

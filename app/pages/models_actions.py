@@ -97,6 +97,8 @@ class ModelsActions(QObject):
 
     def _tell_why_not(self, trouble: Trouble, then: str) -> None:
         subject = self._detail.subject
+        if trouble.is_gone:
+            self._state.refresh()
         if trouble.is_about_memory:
             anyway = Remedy("Load anyway", lambda: self._load(subject, then, check_memory=False))
             self._detail.notice.tell(trouble, anyway)

@@ -61,14 +61,24 @@ class FlowLayout(QLayout):
     def _place(self, rect: QRect, *, moves: bool) -> int:
         """Return the height that the lines take in `rect`'s width; put the items there if it `moves` them."""
         x, y, line_height = rect.x(), rect.y(), 0
+        line: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
             if item.isEmpty():
                 continue
             size = item.sizeHint()
             if x > rect.x() and x + size.width() > rect.right() + 1:
+                _put(line, line_height, moves=moves)
                 x, y, line_height = rect.x(), y + line_height + self._line_px, 0
-            if moves:
-                item.setGeometry(QRect(QPoint(x, y), size))
+            line.append((item, QRect(QPoint(x, y), size)))
             x += size.width() + self._gap_px
             line_height = max(line_height, size.height())
+        _put(line, line_height, moves=moves)
         return y + line_height - rect.y()
+
+
+def _put(line: list[tuple[QLayoutItem, QRect]], height: int, *, moves: bool) -> None:
+    """Put the items of a line beside each other, their middles at one height, and empty it."""
+    if moves:
+        for item, place in line:
+            item.setGeometry(place.translated(0, (height - place.height()) // 2))
+    line.clear()

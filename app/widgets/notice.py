@@ -8,7 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app import fonts
 from app.announce import announce
@@ -105,11 +114,24 @@ class Notice(QFrame):
             one = button(remedy.verb)
             one.clicked.connect(lambda _=False, act=remedy.act: self._act(act))
             self._row.insertWidget(self._row.count() - 2, one, 0, Qt.AlignmentFlag.AlignVCenter)
+            QWidget.setTabOrder(self._details, one)
+            QWidget.setTabOrder(one, self._close)
             self._remedies.append(one)
 
     def _act(self, act: Callable[[], None]) -> None:
+        """Do it; the keyboard stays near, and does not go to the window's first button with the notice."""
+        focused = QApplication.focusWidget()
+        self._hand_on_focus(focused is not None and self.isAncestorOf(focused))
         self.hide()
         act()
+
+    def _hand_on_focus(self, is_due: bool) -> None:
+        after: QWidget | None = self._close.nextInFocusChain() if is_due else None
+        while after is not None and after is not self._close:
+            if after.isVisible() and after.isEnabled() and after.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                after.setFocus()
+                return
+            after = after.nextInFocusChain()
 
     def _toggle_detail(self) -> None:
         self._detail.setVisible(not self._detail.isVisible())

@@ -1,4 +1,4 @@
-"""Notices above a page, with room around them only while one is there."""
+"""Notices beside a page, with room around them only while one is there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.widgets.notice import Notice
 
-_ROOM = (16, 12, 16, 4)
+_ROOM = (16, 8, 16, 8)
 
 
 class NoticeStack(QWidget):

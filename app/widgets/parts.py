@@ -219,9 +219,11 @@ class Popover(QFrame):
         return popover
 
     def open_above(self, anchor: QWidget) -> None:
+        """Open above `anchor`, or below it where there is no room."""
         self.adjustSize()
         corner = anchor.mapToGlobal(QPoint(0, 0))
         screen = anchor.screen().availableGeometry()
         x = min(max(corner.x(), screen.left() + 8), screen.right() - self.width() - 8)
-        self.move(x, max(screen.top() + 8, corner.y() - self.height() - 4))
+        above, below = corner.y() - self.height() - 4, corner.y() + anchor.height() + 4
+        self.move(x, above if above >= screen.top() + 8 else below)
         self.show()

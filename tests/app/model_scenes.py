@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from app.window import Window
 from engine.download.progress import DownloadState
 from engine.models_events import ConnectionChanged
@@ -61,6 +63,23 @@ def downloading(window: Window, _service: object) -> Iterator[int]:
     yield 400
 
 
+def waiting(window: Window, _service: object) -> Iterator[int]:
+    yield from full(window, _service)
+    models = models_of(window)
+    models.show_download(progress_of(ENTRIES[0].bundle, 0.42, DownloadState.PAUSED))
+    models.show_download(progress_of(ENTRIES[7].bundle, 0.2, DownloadState.FAILED))
+    window.models.list.choose("gemma-4-e4b")
+    yield 400
+
+
+def recount(window: Window, _service: object) -> Iterator[int]:
+    """Numbers for a comparison are being worked out: those before stay."""
+    yield from full(window, _service)
+    models_of(window).script = ModelsScript(budget_s=60.0)
+    window.models.detail.choices.race.click()
+    yield 1400
+
+
 def panel(window: Window, _service: object) -> Iterator[int]:
     yield from downloading(window, _service)
     window.rail.ring.click()
@@ -113,13 +132,21 @@ def measuring(window: Window, _service: object) -> Iterator[int]:
     yield 900
 
 
-NEW = ModelsScript(offers=(*BY_RANK, HERE[0]), speed=ComputerSpeed())
+UNMEASURED = tuple(
+    msgspec.structs.replace(
+        offer, advice=msgspec.structs.replace(offer.advice, plain=None, speculative=None, sentence="")
+    )
+    for offer in (*BY_RANK, HERE[0])
+)
+NEW = ModelsScript(offers=UNMEASURED, speed=ComputerSpeed())
 MODEL_SCENES = (
     ModelScene("full", full),
     ModelScene("bytes", every_byte),
     ModelScene("installed", installed),
     ModelScene("empty", full, NEW),
     ModelScene("downloading", downloading),
+    ModelScene("waiting", waiting),
+    ModelScene("recount", recount),
     ModelScene("panel", panel),
     ModelScene("speed-or-context", speed_or_context),
     ModelScene("gated", gated),

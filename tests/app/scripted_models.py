@@ -33,6 +33,7 @@ from engine.models_events import (
     Offer,
     OffersListed,
     TokenChecked,
+    Unreadable,
     VerifyProgress,
 )
 from engine.models_service import BudgetRequest
@@ -59,6 +60,7 @@ class ModelsScript:
     offers: tuple[Offer, ...] = OFFERS
     speed: ComputerSpeed = SPEED
     drafters: tuple[LocalDrafter, ...] = (LocalDrafter(NGRAM_DRAFTER, "n-gram"),)
+    unreadable: tuple[Unreadable, ...] = ()
     online: bool = True
     answer_s: float = 0.0
     budget_s: float = 0.0
@@ -114,8 +116,10 @@ class ScriptedModels:
     # ---------------------------------------------------------------------------------------- answers
 
     def list_offers(self) -> int:
-        speed = self.script.speed
-        return self._answer("list", None, lambda job: OffersListed(job, self._offers, speed, self._folders))
+        return self._answer("list", None, self._listed)
+
+    def _listed(self, job: int) -> OffersListed:
+        return OffersListed(job, self._offers, self.script.speed, self._folders, self.script.unreadable)
 
     def search(self, query: HubQuery, cursor: str = "") -> int:
         return self._hub("search", (query, cursor), lambda job: HubSearched(job, self._page(query, cursor)))

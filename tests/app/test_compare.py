@@ -365,3 +365,12 @@ def test_a_ready_prompt_keeps_the_text_of_ones_own(qtbot: QtBot, open_app: OpenA
     assert "poem" in box.text
     chips["Your text"].click()
     assert box.text == "my own words"
+
+
+def test_answers_are_named_once_another_model_is_chosen(qtbot: QtBot, open_app: OpenApp) -> None:
+    page = open_app(FAST).window.compare
+    page.start()
+    qtbot.waitUntil(lambda: page.run.race is not None and page.run.race.ended)
+    assert "Starter" not in page.verdict.accessibleName()
+    page._session.choose(BUNDLES[1])
+    assert "Starter: SmolLM2 135M · " in page.verdict.accessibleName()

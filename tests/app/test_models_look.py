@@ -18,7 +18,7 @@ from tests.app.model_scenes import MODEL_SCENES, ModelScene
 from tests.app.scripted_models import ScriptedModels
 
 _MOST_FRAMES = 60
-SIZES = ((1280, 800), (1000, 650), (700, 560))
+SIZES = ((1280, 800), (1000, 650), (700, 560), (640, 480))
 
 
 def faults(root: QWidget, window: QWidget) -> list[str]:
@@ -54,7 +54,8 @@ def test_nothing_is_cut_and_nothing_overlaps(qtbot: QtBot, open_app: OpenApp, sc
         qtbot.wait(pause_ms // 2)
     popup = QApplication.activePopupWidget()
     found: dict[str, list[str]] = {}
-    for size in SIZES:
+    # The exact table does not fit into the smallest window: there the detail scrolls sideways.
+    for size in SIZES[:-1] if scene.name == "bytes" else SIZES:
         window.resize(*size)
         if wrong := settled_faults(qtbot, window, popup):
             found[f"{size[0]}x{size[1]}"] = wrong

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.pages.models import ModelsPage
+from app.widgets.models.downloads_panel import DownloadsPanel
 from app.widgets.models.folders import open_folders
 from app.widgets.parts import IconButton
 from engine.budget.budget import KvType
@@ -20,12 +21,12 @@ from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery
 from engine.models.bundle import DrafterKind
 from engine.models.remote import RemoteBundle
-from engine.models_events import ConnectionChanged
+from engine.models_events import ConnectionChanged, Unreadable
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed
 from engine.worker.messages import Failed, LoadSettings
 from tests.app.conftest import OpenApp, Opened
-from tests.app.model_facts import ENTRIES, HERE, OFFERS
+from tests.app.model_facts import ENTRIES, HERE, OFFERS, SPEED
 from tests.app.scripted_models import ModelsScript, ScriptedModels, progress_of
 from tests.app.scripted_service import Script
 
@@ -75,7 +76,7 @@ def test_a_first_start_teaches_and_offers_one_button(qtbot: QtBot, open_app: Ope
     page = show(qtbot, open_app(models=new)).window.models
     assert page.side.currentWidget() is page.lesson
     assert page.lesson.words == "Find a model that suits this computer"
-    assert "guesses until this computer is measured" in page.measure.words
+    assert "not known until this computer is measured" in page.measure.words
     page.lesson.begin.click()
     assert page.side.currentWidget() is page.detail
     assert page.detail.title == "Qwen3.5 9B"
@@ -236,6 +237,31 @@ def test_a_comparison_is_counted_in_when_asked(qtbot: QtBot, opened: Opened) -> 
     qtbot.waitUntil(lambda: any("Second lane" in text for text in page.detail.memory.legend.texts))
 
 
+def test_numbers_stay_until_those_for_another_way_to_load_come(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = show(qtbot, open_app())
+    page = choose(qtbot, opened, "gemma-4-e4b")
+    memory = page.detail.memory
+    opened.models.script = ModelsScript(budget_s=0.3)
+    page.detail.choices.race.click()
+    assert memory.words == "Working out what that takes…"
+    assert memory.bars[0].isVisible()
+    assert not memory.bars[0].isEnabled()
+    qtbot.waitUntil(lambda: any("Second lane" in text for text in memory.legend.texts))
+    assert memory.bars[0].isEnabled()
+
+
+def test_working_out_can_be_cancelled_and_begun_again(qtbot: QtBot, open_app: OpenApp) -> None:
+    opened = show(qtbot, open_app(models=ScriptedModels(ModelsScript(budget_s=20.0))))
+    memory = opened.window.models.detail.memory
+    qtbot.waitUntil(lambda: memory.busy.isVisible())
+    memory.busy.cancel.click()
+    assert memory.words == "What it takes was not worked out."
+    assert memory.busy.isHidden()
+    opened.models.script = ModelsScript()
+    memory.notice.buttons[0].click()
+    qtbot.waitUntil(lambda: memory.n_ctx > 0)
+
+
 def test_speed_or_context_is_left_to_the_person(qtbot: QtBot, opened: Opened) -> None:
     page = choose(qtbot, opened, "gemma-4-12b")
     memory = page.detail.memory
@@ -292,11 +318,11 @@ def test_a_download_shows_in_the_list_the_detail_the_ring_and_the_tray(
         assert window.tray.isVisible()
         assert window.tray.words.startswith("Gemma 4 E4B: ")
     page.detail.download.go.click()
-    qtbot.waitUntil(lambda: window.tray.isHidden())
+    qtbot.waitUntil(lambda: window.tray.words == "Gemma 4 E4B is paused")
     assert page.detail.download.words.startswith("Paused at ")
     assert window.windowTitle() == "Slipstream"
-    page.detail.download.go.click()
-    qtbot.waitUntil(lambda: window.tray.isVisible())
+    window.tray.resume.click()
+    qtbot.waitUntil(lambda: window.tray.words.startswith("Gemma 4 E4B: "))
     page.detail.download.cancel.click()
     if page.detail.download.delete.isVisible():
         page.detail.download.delete.click()
@@ -308,8 +334,8 @@ def test_a_finished_download_is_on_this_computer_and_can_be_loaded(qtbot: QtBot,
     page = choose(qtbot, opened, "qwen-3.5-9b")
     page.detail.primary.click()
     qtbot.waitUntil(lambda: page.detail.primary.text() == "Load", timeout=5000)
-    rows = [row.key for row in page.list.rows]
-    assert rows.index("qwen-3.5-9b") > rows.index("On this computer")
+    (row,) = (row for row in page.list.rows if row.key == "qwen-3.5-9b")
+    assert (row.rank, row.third.partition(" · ")[0]) == (1, "here")
     assert page.list.key == "qwen-3.5-9b"
     assert "qwen-3.5-9b" in opened.window.downloads.rows
     assert opened.window.downloads.rows["qwen-3.5-9b"].words == "Done and verified, 5.9 GB"
@@ -334,6 +360,7 @@ def test_a_download_that_does_not_go_on_says_why(
     assert page.detail.download.words.startswith(said)
     assert page.detail.download.go.text() == verb
     assert "/s" not in page.detail.download.words
+    assert page.detail.download.cancel.text() == ("Remove" if state is DownloadState.FAILED else "Cancel")
 
 
 def test_what_has_arrived_or_failed_is_told_on_every_page(qtbot: QtBot, opened: Opened) -> None:
@@ -352,6 +379,34 @@ def test_what_has_arrived_or_failed_is_told_on_every_page(qtbot: QtBot, opened: 
     assert tray.isHidden()
 
 
+def test_before_downloads_were_told_the_panel_does_not_say_that_there_are_none(opened: Opened) -> None:
+    panel = DownloadsPanel(opened.window.models.detail._state, opened.window)
+    assert panel._nothing.text() == "Looking for downloads that have not ended yet…"
+    panel._say_nothing()
+    assert "goes on by itself the next time; what you paused stays paused" in panel._nothing.text()
+
+
+def test_bytes_that_come_say_that_the_hub_can_be_reached_again(qtbot: QtBot, opened: Opened) -> None:
+    offline = opened.window.models.offline
+    opened.models.tell(ConnectionChanged(False))
+    qtbot.waitUntil(lambda: offline.isVisible())
+    opened.models.show_download(progress_of(ENTRIES[0].bundle, 0.4, DownloadState.RUNNING))
+    qtbot.waitUntil(lambda: offline.isHidden())
+
+
+def test_a_notices_button_hands_the_keyboard_on_to_what_follows(qtbot: QtBot, opened: Opened) -> None:
+    window, page = opened.window, opened.window.models
+    window.activateWindow()
+    opened.models.tell(ConnectionChanged(False))
+    qtbot.waitUntil(lambda: page.offline.isVisible())
+    (again,) = page.offline.buttons
+    again.setFocus()
+    QTest.keyClick(again, Qt.Key.Key_Space)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert page.isAncestorOf(focused)
+
+
 @pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
 def test_folders_are_listed_and_can_be_taken_away(qtbot: QtBot, opened: Opened) -> None:
     state = opened.window.models.detail._state
@@ -362,6 +417,28 @@ def test_folders_are_listed_and_can_be_taken_away(qtbot: QtBot, opened: Opened) 
     assert remove.accessibleName() == "Do not look into /srv/models any more"
     remove.click()
     qtbot.waitUntil(lambda: state.folders == ())
+
+
+@pytest.mark.qt_log_ignore("^This plugin does not support", extend=True)
+def test_files_that_could_not_be_read_are_told_with_their_reasons(qtbot: QtBot, open_app: OpenApp) -> None:
+    damaged = Unreadable("/srv/models/broken.gguf", "It ends before its header does.")
+    opened = show(qtbot, open_app(models=ScriptedModels(ModelsScript(unreadable=(damaged,)))))
+    page = opened.window.models
+    (row,) = (row for row in page.list.rows if row.title == "1 file could not be read")
+    page._on_activated(row)
+    popover = QApplication.activePopupWidget()
+    assert popover is not None
+    said = [one.text() for one in popover.findChildren(QLabel)]
+    assert "broken.gguf: It ends before its header does." in said
+    below = page.folders.mapToGlobal(QPoint(0, page.folders.height())).y()
+    assert popover.y() >= below
+    popover.close()
+
+
+def test_a_busy_computers_measurement_says_so(qtbot: QtBot, open_app: OpenApp) -> None:
+    speed = ComputerSpeed(SPEED.devices, was_busy=True)
+    page = show(qtbot, open_app(models=ScriptedModels(ModelsScript(speed=speed)))).window.models
+    assert "measured while the computer was busy; measure again" in page.measure.words
 
 
 def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) -> None:
@@ -380,13 +457,15 @@ def test_cancelling_asks_before_much_is_deleted(qtbot: QtBot, opened: Opened) ->
     assert asked(opened, "cancel_download") == ["gemma-4-e4b"]
 
 
-def test_what_was_on_its_way_when_slipstream_ended_comes_back_paused(qtbot: QtBot, open_app: OpenApp) -> None:
+def test_what_was_paused_when_slipstream_ended_waits_in_sight(qtbot: QtBot, open_app: OpenApp) -> None:
     paused = progress_of(ENTRIES[0].bundle, 0.6, DownloadState.PAUSED)
     opened = show(qtbot, open_app(models=ScriptedModels(SLOW_DOWNLOAD, restored=(paused,))))
     qtbot.waitUntil(lambda: "gemma-4-e4b" in opened.window.downloads.rows)
     row = opened.window.downloads.rows["gemma-4-e4b"]
     assert row.words == "Paused at 3.0 GB of 5.1 GB"
-    assert "1 in the list" in opened.window.rail.ring.accessibleName()
+    assert opened.window.rail.ring.accessibleName() == "Downloads: 1 download waits"
+    assert opened.window.tray.words == "Gemma 4 E4B is paused"
+    assert opened.window.tray.isVisible()
     row.go.click()
     qtbot.waitUntil(lambda: bool(opened.window.models.detail._state.running))
 

@@ -17,12 +17,25 @@ from app.models.memory import bars_of, legend_of, measured_words, table_of
 from app.models.rows import CURATED, HUB, INSTALLED, Filter, Row, RowKind, rows_of
 from app.models.state import ModelsState
 from app.models.subject import Subject, subject_of_repo
+from app.widgets.models.facts import facts_of
 from engine.budget.budget import Budget, ContextBudget, DeviceUse, KvType, Segment
 from engine.download.progress import DownloadState
+from engine.hub.listing import HubQuery
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.remote import RemoteFile
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
-from tests.app.model_facts import ENTRIES, HERE, MIB, OFFERS, SPEED, budget_of, repo_page
+from tests.app.model_facts import (
+    ENTRIES,
+    HERE,
+    HUB_MODELS,
+    MIB,
+    OFFERS,
+    SPEED,
+    budget_of,
+    installed_offer,
+    repo_page,
+)
 from tests.app.scripted_models import ScriptedModels, progress_of
 from tests.app.scripted_service import loaded_event
 
@@ -103,10 +116,53 @@ def test_a_long_catalogue_is_cut_until_all_of_it_or_something_in_it_is_asked_for
     assert "More 19" in titles(rows_of(state, hub_of(state), Filter("more")))
 
 
+def test_what_is_recommended_comes_first_wherever_it_lies(state: ModelsState) -> None:
+    first = installed_offer(next(offer for offer in OFFERS if offer.advice.rank == 1))
+    state.offers = (*(offer for offer in OFFERS if offer.id != first.id), first)
+    rows = rows_of(state, hub_of(state), Filter())
+    assert (rows[1].key, rows[1].rank) == (first.id, 1)
+    assert rows[1].third.startswith("here · ")
+
+
+def test_the_row_that_is_chosen_does_not_go_below_the_cut(state: ModelsState) -> None:
+    extra = tuple(msgspec.structs.replace(OFFERS[-4], id=f"more-{i}", name=f"More {i}") for i in range(20))
+    state.offers = (*OFFERS, *extra)
+    assert "More 19" not in titles(rows_of(state, hub_of(state), Filter()))
+    assert "More 19" in titles(rows_of(state, hub_of(state), Filter(keep="more-19")))
+
+
+def test_what_was_not_checked_is_said_in_the_facts() -> None:
+    offer = OFFERS[1]
+    assert offer.entry is not None
+    unchecked = msgspec.structs.replace(offer, entry=msgspec.structs.replace(offer.entry, is_verified=False))
+    assert "Checked" not in dict(facts_of(Subject(offer)))
+    assert dict(facts_of(Subject(unchecked)))["Checked"].startswith("Not yet: ")
+
+
 def test_nothing_found_is_said_in_words(state: ModelsState) -> None:
     assert "Nothing here matches." in titles(rows_of(state, hub_of(state), Filter("xyzzy")))
     state.offers = ()
     assert "No model is here yet." in titles(rows_of(state, hub_of(state), Filter()))
+
+
+def test_an_owner_of_whom_nothing_is_found_is_named(state: ModelsState) -> None:
+    hub = hub_of(state)
+    hub.ask("smol/")
+    hub._typing.stop()
+    assert "The Hub has nothing for “smol/” with these filters." in titles(rows_of(state, hub, Filter()))
+
+
+def test_a_download_shows_in_the_row_of_its_repository(state: ModelsState) -> None:
+    hub = hub_of(state)
+    hub.models = HUB_MODELS[:2]
+    bundle = msgspec.structs.replace(
+        ENTRIES[0].bundle, target=(RemoteFile(HUB_MODELS[1].repo, "m.gguf", size_bytes=100),)
+    )
+    hub.query = HubQuery("gguf")
+    state.downloads = {bundle.id: progress_of(bundle, 0.5, DownloadState.PAUSED)}
+    rows = {row.key: row.third for row in rows_of(state, hub, Filter())}
+    assert rows[HUB_MODELS[1].repo].startswith("Paused · ")
+    assert rows[HUB_MODELS[0].repo].endswith("apache-2.0")
 
 
 def test_picks_change_what_is_downloaded_and_asked_about() -> None:
@@ -176,7 +232,7 @@ def test_a_bar_says_what_stays_free_or_what_is_missing() -> None:
     assert small is not None
     assert large is not None
     assert bars_of(budget, small)[0].caption == "takes 7.7 GiB, leaves 3.5 GiB"
-    assert bars_of(budget, large)[0].caption == "needs 33.6 GiB and 400 MiB kept free; 11.2 GiB are free"
+    assert bars_of(budget, large)[0].caption == "needs 34.0 GiB, 11.2 GiB are free"
 
 
 def test_each_state_of_a_download_has_its_words() -> None:
@@ -237,3 +293,15 @@ def test_the_size_of_a_version_leaves_out_a_drafter_in_a_file_of_its_own() -> No
     installed = msgspec.structs.replace(offer.installed, bundle=bundle)
     assert Subject(offer).versions == (("Q8_0", 1_646_572_512),)
     assert Subject(msgspec.structs.replace(offer, installed=installed)).versions == (("Q8_0", 0),)
+
+
+def test_a_repository_without_a_model_says_so_and_what_it_holds() -> None:
+    page = repo_page("unsloth/Qwen3.8-27B-GGUF")
+    none = msgspec.structs.replace(
+        page, quantisations=(), drafters=(), other_files=(RemoteFile("r", "model.safetensors"),)
+    )
+    subject = subject_of_repo(none)
+    assert subject.lacks_model
+    note = offered(subject, None, is_loaded=False).note
+    assert note.startswith("There is no model in this repository that Slipstream can load")
+    assert note.endswith("It holds model.safetensors.")

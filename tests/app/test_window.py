@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu
@@ -257,3 +257,10 @@ def test_an_unexpected_error_is_said_in_words_from_whatever_thread(qtbot: QtBot,
     qtbot.waitUntil(window.notice.isVisible, timeout=5000)
     assert "Something unexpected" in window.notice.sentence
     assert "number too many" not in window.notice.sentence
+
+
+def test_the_window_is_no_larger_than_the_screen(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen of 1280 × 800 at twice the scale."""
+    monkeypatch.setattr(Window, "_screen_room", lambda _self: QSize(632, 360))
+    window = open_app(FAST).window
+    assert (window.width(), window.height()) == (632, 360)

@@ -13,6 +13,7 @@ from app.models import words
 from app.models.actions import Act, Offered, offered
 from app.models.budgets import Budgets
 from app.models.drafters import LocalDrafters
+from app.models.readme import shown_readme
 from app.models.state import ModelsState
 from app.models.subject import Subject, drafted_subject
 from app.session import EngineSession
@@ -82,7 +83,6 @@ class ModelDetail(QScrollArea):
     def _lay_out(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         page = QWidget()
         page.setProperty("role", "page")
@@ -186,8 +186,10 @@ class ModelDetail(QScrollArea):
             self.verticalScrollBar().setValue(0)
             self._show_readme()
         self.choices.show_subject(subject)
-        self.figures.show_advice(subject.advice, self._state.speed)
+        self.figures.show_advice(subject.advice, self._state.speed, subject.picked_drafter.kind)
         self.gate.show_gate(subject.gate, subject.source_repo)
+        for part in (self.choices, self.memory):
+            part.setVisible(not subject.lacks_model)
         self._show_actions()
         self.show_memory()
 
@@ -203,7 +205,7 @@ class ModelDetail(QScrollArea):
         readme = self._subject.repo.readme if self._subject.repo is not None else ""
         if readme:
             view = MarkdownView()
-            view.append(readme[:_README_CHARS])
+            view.append(shown_readme(readme[:_README_CHARS]))
             view.close_text()
             self._readme.addWidget(rule())
             self._readme.addWidget(Disclosure("What its owner says", view))

@@ -8,15 +8,16 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from app import fonts
 from app.announce import announce
-from app.models.downloads import ended_words, overall, ring_words, tray_words
+from app.models.downloads import ended_words, overall, ring_words, tray_words, waiting_words
 from app.models.state import ModelsState
-from app.palette import current_colours
+from app.palette import Colours, current_colours
 from app.widgets.elided import ElidedLabel
 from app.widgets.parts import IconButton, button, rule
 from app.widgets.progress_line import ProgressLine
 from engine.download.progress import DownloadState
 
 _NEWS_MS = 10_000
+_COUNT_PX = 17
 _LEAST_MS = 250
 """Words that change more often than four times a second cannot be read."""
 
@@ -29,6 +30,7 @@ class DownloadRing(IconButton):
         self._state = state
         self._fraction = 0.0
         self._is_running = False
+        self._n_waiting = 0
         state.downloads_changed.connect(lambda _: self._show())
         self._show()
 
@@ -37,16 +39,17 @@ class DownloadRing(IconButton):
         return self._fraction
 
     def _show(self) -> None:
-        running = self._state.running
-        self._fraction, self._is_running = overall(running), bool(running)
-        name = ring_words(running, len(self._state.downloads))
+        running, waiting = self._state.running, self._state.waiting
+        self._fraction, self._is_running = overall(running or waiting), bool(running)
+        self._n_waiting = len(waiting)
+        name = ring_words(running, waiting, len(self._state.downloads))
         if name != self.accessibleName():
             self.set_name(name)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if not self._is_running:
+        if not self._is_running and not self._n_waiting:
             return
         colours = current_colours()
         painter = QPainter(self)
@@ -54,14 +57,26 @@ class DownloadRing(IconButton):
         ring = QRectF(self.rect()).adjusted(4.5, 4.5, -4.5, -4.5)
         painter.setPen(QPen(colours.colour("line"), 2.5))
         painter.drawEllipse(ring)
-        pen = QPen(colours.colour("accent"), 2.5)
+        pen = QPen(colours.colour("accent" if self._is_running else "muted"), 2.5)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setPen(pen)
         painter.drawArc(ring, 90 * 16, -round(360 * 16 * max(0.01, self._fraction)))
+        if self._n_waiting:
+            self._paint_count(painter, str(self._n_waiting), colours)
+
+    def _paint_count(self, painter: QPainter, text: str, colours: Colours) -> None:
+        """Paint how many wait into the corner."""
+        disc = QRectF(self.width() - _COUNT_PX - 2, 2, _COUNT_PX, _COUNT_PX)
+        painter.setPen(QPen(colours.colour("control_line"), 1))
+        painter.setBrush(colours.colour("card"))
+        painter.drawEllipse(disc)
+        painter.setFont(fonts.tabular(fonts.small()))
+        painter.setPen(colours.colour("text"))
+        painter.drawText(disc, int(Qt.AlignmentFlag.AlignCenter), text)
 
 
 class DownloadTray(QFrame):
-    """One thin line above the bottom bar while something is on its way, whatever page one is on.
+    """One thin line above the bottom bar while something is on its way or waits to go on, whatever page one is on.
 
     It says for a while what has arrived, and until it is looked at what could not be had.
     """
@@ -75,11 +90,14 @@ class DownloadTray(QFrame):
         self._line.setFixedWidth(160)
         self.open = button("Show", role="status", tip="Show all downloads")
         self.open.setAccessibleName("Show all downloads")
+        self.resume = button("Resume", role="status", tip="Go on with what is paused or has failed")
+        self.resume.clicked.connect(state.resume_all)
         row = QHBoxLayout()
         row.setContentsMargins(16, 1, 8, 1)
         row.setSpacing(12)
         row.addWidget(self._line)
         row.addWidget(self._words, 1)
+        row.addWidget(self.resume)
         row.addWidget(self.open)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -106,7 +124,7 @@ class DownloadTray(QFrame):
 
     def _on_changed(self, download_id: str) -> None:
         self._take_news(download_id)
-        if not self._state.running or self.isHidden():
+        if len(self._state.running) < 2 or self.isHidden():
             self._later.stop()
             self._show()
         elif not self._later.isActive():
@@ -135,11 +153,12 @@ class DownloadTray(QFrame):
         self._show()
 
     def _show(self) -> None:
-        running = self._state.running
-        self.setVisible(bool(running or self._news))
+        running, waiting = self._state.running, self._state.waiting
+        self.setVisible(bool(running or waiting or self._news))
         self._line.setVisible(bool(running))
+        self.resume.setVisible(bool(waiting) and not running and not self._news)
         if not running:
-            self._words.set_words(self._news)
+            self._words.set_words(self._news or waiting_words(waiting))
         else:
             self._words.set_words(tray_words(running))
             self._words.setToolTip("\n".join(one.bundle.name for one in running))

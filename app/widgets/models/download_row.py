@@ -69,7 +69,7 @@ class DownloadRow(QFrame):
         self._id, self._progress = progress.id, progress
         name = progress.bundle.name
         self._name.set_words(name)
-        self._words.setText(state_words(progress))
+        self._words.setText(state_words(progress, is_alone=len(self._state.running) < 2))
         set_tone(self._words, _TONES.get(progress.state, "muted"))
         self._words.setToolTip(progress.detail)
         self._line.set_name(f"Download of {name}")
@@ -79,7 +79,9 @@ class DownloadRow(QFrame):
         verb = "Pause" if state.is_active else "Try again" if state is DownloadState.FAILED else "Resume"
         self.go.set_words(verb)
         self.go.setAccessibleName(f"{verb}: {name}")
-        self.cancel.setAccessibleName(f"Cancel: {name}")
+        stop = "Remove" if state is DownloadState.FAILED else "Cancel"
+        self.cancel.set_words(stop)
+        self.cancel.setAccessibleName(f"{stop}: {name}")
         self.dismiss.setAccessibleName(f"Dismiss: {name}")
         self.delete.set_words(f"Delete {file_size(progress.done_bytes)}")
         self._ask(asks=self._asks and not state.is_over)

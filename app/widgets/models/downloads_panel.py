@@ -14,8 +14,13 @@ _PANEL_PX = 440
 _SIDES_PX = 26
 _AROUND_PX = 44
 _MOST_OF_SCREEN = 0.7
-_LEAST_MS = 250
-"""Words that change more often than four times a second cannot be read."""
+_SETTLE_MS = 3000
+"""What waits from the last time is told within this; nothing says that nothing does."""
+_LOOKING = "Looking for downloads that have not ended yet…"
+_NOTHING = (
+    "Nothing is on its way. What you download on the Models page shows here. What was under way when Slipstream "
+    "ended goes on by itself the next time; what you paused stays paused."
+)
 
 
 class DownloadsPanel(QFrame):
@@ -27,12 +32,8 @@ class DownloadsPanel(QFrame):
         self.rows: dict[str, DownloadRow] = {}
         self.setProperty("role", "popover")
         self.setAccessibleName("Downloads")
-        self._nothing = label(
-            "Nothing is on its way. What you download on the Models page shows here, and goes on where it "
-            "stopped when Slipstream is opened again.",
-            tone="muted",
-            wraps=True,
-        )
+        self._nothing = label(_LOOKING, tone="muted", wraps=True)
+        QTimer.singleShot(_SETTLE_MS, self, lambda: self._say_nothing())
         self._list = QVBoxLayout()
         self._list.setSpacing(16)
         inner = self._inner = QWidget()
@@ -64,6 +65,11 @@ class DownloadsPanel(QFrame):
         corner = anchor.mapToGlobal(QPoint(anchor.width() + 8, anchor.height()))
         self.move(corner.x(), max(8, corner.y() - self.height()))
         self.show()
+
+    def _say_nothing(self) -> None:
+        self._nothing.setText(_NOTHING)
+        if self.isVisible():
+            self._fit_height()
 
     def _fill(self) -> None:
         for download_id in self._state.downloads:

@@ -13,6 +13,8 @@ from app.widgets.parts import label
 from engine.models.catalogue import MeasuredSpeedup
 from engine.worker.messages import Loaded
 
+_UNCHECKED = "Not yet: what stands here comes from others, and the Hub is asked before the download."
+
 
 class Facts(QWidget):
     """Rows that wrap; only those of which something is known."""
@@ -60,12 +62,15 @@ def facts_of(subject: Subject, loaded: Loaded | None = None) -> tuple[tuple[str,
     files = [file.name for file in remote.files] if remote and installed is None else []
     kind = (installed.architecture, installed.quantisation) if installed else ()
     made_for = count(subject.n_ctx_train, "token") if subject.n_ctx_train else ""
+    entry = subject.offer.entry if subject.offer else None
+    is_unchecked = installed is None and entry is not None and not entry.is_verified
     rows = [
         ("Licence", subject.licence),
         ("Made for", f"a context of {made_for} at most" if made_for else ""),
         ("Measured", "\n".join(_speedup(one) for one in subject.speedups)),
         ("Source", subject.source_repo),
         ("Files", "\n".join(files)),
+        ("Checked", _UNCHECKED if is_unchecked else ""),
         ("Lies in", _breakable(installed.bundle.target) if installed else ""),
         ("Loaded", measured_words(loaded) if loaded else ""),
         ("Kind", " · ".join(part for part in kind if part)),

@@ -8,6 +8,7 @@ from app.format import NOTHING_YET, speed_range
 from app.models import words
 from app.widgets.figure import Figure
 from app.widgets.flow import FlowLayout
+from engine.models.bundle import DrafterKind
 from engine.recommend.advice import Advice, ComputerSpeed, SpeedRange
 
 _WIDEST_SPEED = "≈ 100–100 tok/s"
@@ -25,14 +26,14 @@ class SpeedFigures(QWidget):
         for one in (self.fit, self.plain, self.speculative):
             row.addWidget(one)
 
-    def show_advice(self, advice: Advice | None, computer: ComputerSpeed) -> None:
+    def show_advice(self, advice: Advice | None, computer: ComputerSpeed, kind: DrafterKind) -> None:
         self.setVisible(advice is not None)
         if advice is None:
             return
         self.fit.set_value(words.FIT_WORDS[advice.fit] or NOTHING_YET)
         self.plain.set_value(_speed(advice.plain))
         self.speculative.set_value(_speed(advice.speculative))
-        basis = words.speed_basis(advice, computer)
+        basis = words.speed_basis(advice, computer, kind)
         for figure, tip in ((self.fit, advice.fit_sentence), (self.plain, basis), (self.speculative, basis)):
             figure.setToolTip(tip)
             figure.setAccessibleDescription(tip)

@@ -8,14 +8,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 
 from app import fonts
+from app.format import count
 from app.models.state import ModelsState
 from app.widgets.parts import IconButton, Popover, button, label
 
+_MOST_UNREADABLE = 8
 _LESSON = "Models in these folders are used where they lie, and never copied or changed."
 
 
 def open_folders(anchor: QWidget, state: ModelsState) -> Popover:
-    """Open the list above `anchor`."""
+    """Open the list beside `anchor`, with the files in them that could not be read."""
     popover = Popover(anchor)
     popover.setAccessibleName("Folders")
     popover.body.addWidget(label("Your folders", font=fonts.strong()))
@@ -24,6 +26,16 @@ def open_folders(anchor: QWidget, state: ModelsState) -> Popover:
     popover.body.addWidget(lesson)
     for folder in state.folders:
         popover.body.addLayout(_row(folder, state, popover))
+    if state.unreadable:
+        popover.body.addWidget(
+            label(f"{count(len(state.unreadable), 'file')} could not be read", font=fonts.strong())
+        )
+    for one in state.unreadable[:_MOST_UNREADABLE]:
+        reason = label(f"{Path(one.path).name}: {one.sentence}", tone="muted", font=fonts.small(), wraps=True)
+        reason.setToolTip(one.path)
+        popover.body.addWidget(reason)
+    if len(state.unreadable) > _MOST_UNREADABLE:
+        popover.body.addWidget(label(f"and {len(state.unreadable) - _MOST_UNREADABLE} more", tone="muted"))
     add = button("Add a folder…")
     add.clicked.connect(popover.close)
     add.clicked.connect(lambda: ask_for_folder(anchor, state))

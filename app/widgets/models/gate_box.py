@@ -34,7 +34,7 @@ class GateBox(QFrame):
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
         self.token.setPlaceholderText("hf_…")
         self.token.setAccessibleName("Token of the Hugging Face Hub")
-        self.token.setMinimumWidth(120)
+        self.token.setMinimumWidth(88)
         self.use = button("Use this token")
         self.another = button("Use another token", role="quiet")
         self.forget = button("Forget the token", role="quiet")

@@ -12,8 +12,8 @@ from app.widgets.parts import button, label
 _TITLE = "Find a model that suits this computer"
 _LESSON = (
     "On the left are models that go well with a drafter, something quick that guesses ahead. Each says whether it "
-    "fits here and about how fast it will be. Choose one to see to the megabyte what it takes, then download it, "
-    "drafter and all, with one button."
+    "fits here and, once this computer was measured, about how fast it will be. Choose one to see to the megabyte "
+    "what it takes, then download it, drafter and all, with one button."
 )
 
 

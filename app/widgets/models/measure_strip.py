@@ -11,7 +11,8 @@ from app.models.state import ModelsState
 from app.widgets.parts import button, label
 from app.widgets.progress_line import ProgressLine
 
-_NEVER = "Speeds are guesses until this computer is measured. It takes some seconds."
+_NEVER = "Speeds are not known until this computer is measured. It takes some seconds."
+_BUSY = " while the computer was busy; measure again when it is quiet"
 _JOINED_SLASH = "\u2060/\u2060"
 """No line breaks at it."""
 _VERB, _AGAIN = "Measure this computer", "Measure again"
@@ -72,6 +73,7 @@ class MeasureStrip(QFrame):
         else:
             self._words.setText(
                 f"{fastest.device} reads {fastest.bandwidth_bytes_per_s / 1e9:.0f} GB{_JOINED_SLASH}s"
+                + (f", measured{_BUSY}" if self._state.speed.was_busy else "")
             )
         self.go.set_words(_AGAIN if devices else _VERB)
         self._lead(is_first=not devices)

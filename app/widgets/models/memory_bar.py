@@ -17,6 +17,8 @@ from app.widgets.parts import label, set_tone
 _BAR_PX = 16
 _SWATCH_PX = 10
 _HATCH_PX = 5
+_PALE = 0.45
+"""How much of it is seen of numbers that are being worked out anew."""
 
 
 def paint_part(painter: QPainter, rect: QRectF, colour: str) -> None:
@@ -64,6 +66,7 @@ class _Bar(QWidget):
         colours = current_colours()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setOpacity(1.0 if self.isEnabled() else _PALE)
         ground = QRectF(0.5, 2.5, self.width() - 1, _BAR_PX - 1)
         path = QPainterPath()
         path.addRoundedRect(ground, 4, 4)
@@ -122,6 +125,8 @@ class MemoryBar(QWidget):
             "GiB are 1024³ bytes, as memory is counted."
         )
         self._numbers.setText(bar.caption)
+        kept = memory_size(bar.kept_bytes)
+        self._numbers.setToolTip(f"{kept} of it stay free for everything else." if bar.is_short else "")
         set_tone(self._numbers, "error" if bar.is_short else "muted")
         self._bar.set_bar(bar)
 
@@ -145,6 +150,7 @@ class _Entry(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
+        painter.setOpacity(1.0 if self.isEnabled() else _PALE)
         rect = QRectF(0, round((self.height() - _SWATCH_PX) / 2), _SWATCH_PX, _SWATCH_PX)
         paint_part(painter, rect, self._colour)
         if not self._colour:

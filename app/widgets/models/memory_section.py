@@ -12,6 +12,7 @@ from app.models.budgets import Budgets
 from app.models.memory import bars_of, kept_words, legend_of, table_of
 from app.models.subject import Subject
 from app.trouble import Trouble
+from app.widgets.busy_strip import BusyStrip
 from app.widgets.models.context_slider import ContextSlider
 from app.widgets.models.disclosure import Disclosure
 from app.widgets.models.memory_bar import MemoryBar, MemoryLegend
@@ -58,6 +59,9 @@ class MemorySection(QWidget):
         self._later.setInterval(_PAUSE_MS)
         self._later.timeout.connect(self._again)
         self._total = label(font=fonts.tabular(fonts.body()), wraps=True)
+        self.busy = BusyStrip()
+        self.busy.cancelled.connect(self._give_up)
+        self._shown_id = self._given_up = ""
         self._why = label(tone="muted", font=fonts.small(), wraps=True)
         self.bars = [MemoryBar(), MemoryBar(), MemoryBar(), MemoryBar()]
         self.legend = MemoryLegend()
@@ -77,6 +81,7 @@ class MemorySection(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self._total)
+        column.addWidget(self.busy)
         column.addWidget(self.notice)
         for bar in self.bars:
             column.addWidget(bar)
@@ -121,7 +126,9 @@ class MemorySection(QWidget):
         if self._request is not None and self._request != request:
             self._budgets.leave_off(self._request)
         self._request = request
-        if request is not None and self._budgets.known(request) is None:
+        if subject.id != self._given_up:
+            self._given_up = ""
+        if request is not None and self._budgets.known(request) is None and not self._given_up:
             self._later.start()
         self._show()
 
@@ -147,26 +154,53 @@ class MemorySection(QWidget):
 
     def _show(self) -> None:
         budget = self._budget
-        shown = (*self.bars, self.legend, self.slider, self._caption, self.details, self._why)
-        for widget in shown:
-            widget.setVisible(budget is not None)
+        trouble = self._budgets.trouble(self._request) if self._request is not None else None
+        is_waiting = budget is None and trouble is None and self._request is not None
+        # Numbers stay, paler, until those for another way to load the same model come: nothing jumps.
+        keeps = is_waiting and self._shown_id == self._subject.id
+        for widget in (*self.bars, self.legend):
+            widget.setEnabled(not keeps)
+        if not keeps:
+            self._show_parts(budget is not None)
         self.notice.hide()
         self.choice.hide()
+        self.busy.set_busy(is_waiting and not keeps and self._given_up != self._subject.id)
         if budget is not None:
+            self._shown_id, self._given_up = self._subject.id, ""
             self._show_budget(budget)
         elif self._request is None:
             self._total.setText("What it takes cannot be told before a version is picked.")
-        elif (trouble := self._budgets.trouble(self._request)) is not None:
+        elif trouble is not None:
             self._show_trouble(trouble)
+        elif self._given_up == self._subject.id:
+            self._show_given_up()
+        elif keeps:
+            self._total.setText("Working out what that takes…")
         else:
             remote = self._request.remote is not None
             how = "Reading the model's header from the Hub" if remote else "Reading the model's header"
             self._total.setText(f"{how} to work out what it takes…")
 
+    def _show_parts(self, shown: bool) -> None:
+        if not shown:
+            self._shown_id = ""
+        for widget in (*self.bars, self.legend, self.slider, self._caption, self.details, self._why):
+            widget.setVisible(shown)
+
+    def _give_up(self) -> None:
+        self._later.stop()
+        if self._request is not None:
+            self._budgets.leave_off(self._request)
+        self._given_up = self._subject.id
+        self._show()
+
+    def _show_given_up(self) -> None:
+        self._total.setText("What it takes was not worked out.")
+        self.notice.tell(Trouble("You cancelled it."), Remedy("Work it out", self._again), tone="plain")
+
     def _show_nothing(self, sentence: str) -> None:
         """Say why this precision cannot be had: there are no numbers."""
-        for widget in (*self.bars, self.legend, self.slider, self._caption, self.details, self._why):
-            widget.hide()
+        self._show_parts(False)
         self._total.setText(sentence)
 
     def _show_trouble(self, trouble: Trouble) -> None:
@@ -174,10 +208,15 @@ class MemorySection(QWidget):
             self._total.setText("What it takes can be told once the Hub gives access.")
             self.gated.emit()
             return
+        if trouble.is_offline:
+            # The page says so already, and has the button.
+            self._total.setText("What it takes is not known while the Hub cannot be reached.")
+            return
         self._total.setText("What it takes is not known.")
         self.notice.tell(trouble, Remedy("Try again", self._again), tone="plain")
 
     def _again(self) -> None:
+        self._given_up = ""
         if self._request is not None:
             self._budgets.ask(self._request)
             self._show()

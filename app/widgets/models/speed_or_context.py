@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app import fonts
 from app.format import context, speed_range
+from app.widgets.flow import FlowLayout
 from app.widgets.parts import button, label
 from engine.budget.budget import Budget, ContextBudget
 from engine.recommend.advice import Advice, SpeedRange
@@ -37,17 +38,16 @@ class SpeedOrContextBox(QFrame):
         self.context = button("Leave it out")
         self.speed.clicked.connect(lambda: self.speed_chosen.emit(self._with))
         self.context.clicked.connect(lambda: self.context_chosen.emit(self._without))
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        buttons = QWidget()
+        row = FlowLayout(buttons, gap_px=8, line_px=8)
         row.addWidget(self.speed)
         row.addWidget(self.context)
-        row.addStretch()
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
         column.setSpacing(6)
         column.addWidget(self._title)
         column.addWidget(self._lesson)
-        column.addLayout(row)
+        column.addWidget(buttons)
         self.hide()
 
     @property
