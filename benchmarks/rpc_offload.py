@@ -103,8 +103,7 @@ def split_rows(
         loaded = client.load(bundle, settings)
         texts.append(client.generate(PROMPT, GREEDY, speculative=True).text)
         for use in said.devices:
-            beside = (Segment.RESERVE, Segment.VOCABULARY)
-            predicted = use.total_bytes - sum(use.segments.get(segment, 0) for segment in beside)
+            predicted = use.total_bytes - use.segments.get(Segment.VOCABULARY, 0)
             allocated = loaded.memory_bytes.get(use.device, 0)
             rows.append(
                 (

@@ -72,6 +72,6 @@ def _same_on_disk(files: Iterable[RemoteFile]) -> str:
 
 def _unsafe(name: str, why: str) -> UnsafeName:
     return UnsafeName(
-        f"The name {name!r} cannot be used for a file on this computer: {why}.",
+        f"The name “{ascii(name)[1:-1]}” cannot be used for a file on this computer: {why}.",
         remedy="Choose another file or another repository.",
     )

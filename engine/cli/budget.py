@@ -14,7 +14,7 @@ from engine.budget.estimated import estimate_of_entry
 from engine.cli.client import EngineClient
 from engine.cli.devices import ask_devices, describe_device
 from engine.cli.model_files import find_bundle
-from engine.cli.models.show import find_entry
+from engine.cli.models.entries import find_entry
 from engine.cli.models.table import print_table
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import write_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from engine.cli.arguments import RunOptions
+from engine.cli.models.entries import not_here_yet
 from engine.download.unfinished import list_everything
 from engine.errors import FileGone, NoSuchModel
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
@@ -33,7 +34,7 @@ def choose_bundle(
     # Only a name makes it necessary to look at all folders.
     models = cache(list_models)
     if options.bundle is not None:
-        return _whole_bundle(options, find_usable(options.bundle, models()))
+        return _whole_bundle(options, _find(options.bundle, models()))
     drafter = options.drafter
     if drafter.kind is DrafterKind.MODEL:
         drafter = DrafterChoice(DrafterKind.MODEL, _file(drafter.path, models))
@@ -69,6 +70,13 @@ def _whole_bundle(options: RunOptions, model: InstalledModel) -> tuple[Bundle, R
     return bundle, replace(options, drafter=bundle.drafter, generation=generation)
 
 
+def _find(name: str, models: Sequence[InstalledModel]) -> InstalledModel:
+    try:
+        return find_usable(name, models)
+    except NoSuchModel as error:
+        raise not_here_yet(name, error) from error
+
+
 def _file(name: str, models: ListModels) -> str:
     """Return the file that `name` is, or that the model of that name has.
 
@@ -78,7 +86,7 @@ def _file(name: str, models: ListModels) -> str:
     try:
         if os.path.lexists(name):
             return name
-        return find_usable(name, models()).bundle.target
+        return _find(name, models()).bundle.target
     except (NoSuchModel, ValueError):
         if looks_like_path:
             return name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from engine.errors import BadOption, RepositoryNotFound
+from engine.errors import BadOption, Offline, RepositoryNotFound
 from engine.folders import headers_folder
+from engine.hub.pasted import parse_address
 from engine.hub.remote_header import fetch_header
 from engine.hub.token import read_token
 from engine.models.remote import RemoteFile
@@ -18,12 +19,16 @@ _ON_THE_HUB = re.compile(
 
 
 def parse_remote(text: str) -> RemoteFile | None:
-    """Return the file that "owner/name/path.gguf" or "owner/name@revision/path.gguf" names on the Hub.
+    """Return the file that "owner/name/path.gguf", "owner/name@revision/path.gguf" or its address names on the Hub.
 
-    None if `text` has another shape or is the path of a file that is here.
+    None if `text` has another shape, is the path of a file that is here, or begins with a folder that is: a mistyped
+    path is nobody else's business.
     """
+    pasted = parse_address(text)
+    if pasted is not None and pasted.path.lower().endswith(".gguf"):
+        return RemoteFile(pasted.repo, pasted.path, pasted.revision)
     match = _ON_THE_HUB.fullmatch(text)
-    if match is None or Path(text).exists():
+    if match is None or Path(text).exists() or _begins_here(text):
         return None
     if any(
         part in ("", ".", "..") for part in (*match["repo"].split("/"), *PurePosixPath(match["path"]).parts)
@@ -44,6 +49,11 @@ def find_header(text: str) -> Path:
         return Path(text)
     try:
         return fetch_header(remote, headers_folder(), token=read_token())
-    except RepositoryNotFound as error:
-        remedy = f"There is no file “{text}” on this computer either. {error.remedy}"
-        raise RepositoryNotFound(error.sentence, remedy=remedy, detail=error.detail) from error
+    except (RepositoryNotFound, Offline) as error:
+        remedy = f"Nor can it be had from the Hub: {error.sentence} {error.remedy}"
+        sentence = f"There is no file “{text}” on this computer."
+        raise type(error)(sentence, remedy=remedy, detail=error.detail) from error
+
+
+def _begins_here(path: str) -> bool:
+    return Path(PurePosixPath(path).parts[0]).is_dir()

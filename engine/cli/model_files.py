@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.cli.model_argument import find_header, parse_remote
-from engine.cli.models.show import find_entry
+from engine.cli.models.entries import find_entry
 from engine.download.unfinished import list_everything
 from engine.folders import headers_folder
 from engine.hub.remote_header import fetch_bundle_headers

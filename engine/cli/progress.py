@@ -14,7 +14,7 @@ _REDRAW_EVERY_S = 0.1
 
 
 class ProgressLine:
-    """A context manager; the line is gone at its end. Where nobody looks, nothing is written."""
+    """A context manager; the line is gone at its end. Where nobody looks, only notes are written."""
 
     def __init__(self) -> None:
         self._is_shown = is_terminal(sys.stderr)
@@ -27,6 +27,12 @@ class ProgressLine:
             self._shown_at_s = now_s
             sys.stderr.write(f"{_CLEAR_LINE}{printable(text)[: width() - 1]}")
             sys.stderr.flush()
+
+    def note(self, text: str) -> None:
+        """Write a line that stays, to standard error whatever that is."""
+        sys.stderr.write(f"{_CLEAR_LINE if self._is_shown else ''}{printable(text)}\n")
+        sys.stderr.flush()
+        self._shown_at_s = 0.0
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ from engine.bundles.store import (
 )
 from engine.download.abandon import run_or_abandon
 from engine.download.contents import ReadFacts, checked_contents, unreadable_files
+from engine.download.disk import require_writable
 from engine.download.jobs import Job, done_bytes, forget_job, write_job
 from engine.download.line import Hub
 from engine.download.meters import FileMeter, SpeedMeter, joint_state
@@ -201,8 +202,9 @@ class BundleDownload:
                 write_job(folder, Job(self.bundle, state, told.sentence, told.remedy, told.detail))
 
     def _run(self) -> None:
-        check_bundle(self.bundle)
         self._set(DownloadState.CHECKING)
+        check_bundle(self.bundle)
+        require_writable(self.around.folder)
         if not all(file.is_pinned for file in self.bundle.files):
             self._pin()
         folder, read = self.around.folder, self.around.read_facts

@@ -140,6 +140,16 @@ class HubClient:
             if entry.type == "file" and entry.path in wanted
         }
 
+    def has_access(self, repo: str) -> bool:
+        """Whether the token, or anybody, may load the files of `repo`; raises Offline."""
+        try:
+            self._connection.get(f"/api/models/{_checked(repo)}/auth-check", repo=repo)
+        except Offline:
+            raise
+        except SlipstreamError:
+            return False
+        return True
+
     def whoami(self) -> str:
         """Return whose token it is, "" without one; raises TokenRefused."""
         if not self._connection.has_token:

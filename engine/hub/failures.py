@@ -21,6 +21,7 @@ from engine.errors import (
 
 _RETRY = "Try again in a moment."
 _MAX_DETAIL = 300
+_HOW = " (in a terminal: `hf auth login`, or the variable HF_TOKEN)"
 
 # RateLimit: "api";r=0;t=55 (draft-ietf-httpapi-ratelimit-headers): t is when the window ends, in seconds.
 _RATE_LIMIT_RESET = re.compile(r"\bt=(\d{1,7})\b")
@@ -53,7 +54,8 @@ def failure_of_answer(
     if status >= 500 or status == 408:
         return HubTrouble("The Hugging Face Hub has trouble of its own.", remedy=_RETRY, detail=detail)
     if code == "GatedRepo":
-        return _gated(repo, page_url, detail)
+        # 401 asks who it is; 403 knows from the token.
+        return _no_access_yet(repo, page_url, detail) if status == 403 else _gated(repo, page_url, detail)
     if status == 401 and (not repo or "credentials" in message.lower()):
         return token_refused(detail)
     if status in (401, 403, 404):
@@ -172,7 +174,15 @@ def _rate_limited(headers: Mapping[str, str], detail: str) -> SlipstreamError:
 def _gated(repo: str, page_url: str, detail: str) -> SlipstreamError:
     return GatedRepository(
         f"“{repo}” asks everybody to accept its terms first.",
-        remedy=f"Accept them at {page_url}, then give Slipstream a token of that account.",
+        remedy=f"Accept them at {page_url}, then give Slipstream a token of that account{_HOW}.",
+        detail=detail,
+    )
+
+
+def _no_access_yet(repo: str, page_url: str, detail: str) -> SlipstreamError:
+    return GatedRepository(
+        f"The account of your token has no access to “{repo}” yet.",
+        remedy=f"Ask for it at {page_url} with that account. If you have done so, its owner has still to decide.",
         detail=detail,
     )
 
@@ -188,7 +198,7 @@ def _not_found(repo: str, code: str, detail: str) -> SlipstreamError:
         )
     return RepositoryNotFound(
         f"There is no repository “{repo}” on the Hugging Face Hub, or it is private.",
-        remedy="Check its name. For a private one, give Slipstream a token of an account that may see it.",
+        remedy=f"Check its name. For a private one, give Slipstream a token of an account that may see it{_HOW}.",
         detail=detail,
     )
 

@@ -36,11 +36,25 @@ def token_from_environment() -> str:
 
 def read_token() -> str:
     """Return the token, "" if there is none or none that could be sent."""
+    token = _written_token()
+    return token if _TOKEN.fullmatch(token) else ""
+
+
+def token_trouble() -> str:
+    """Return a sentence where a token is set that cannot be one, "" for a good one or none."""
+    token = _written_token()
+    if not token or _TOKEN.fullmatch(token):
+        return ""
+    where = "the variable HF_TOKEN" if token_from_environment() else f"“{token_path()}”"
+    return f"What {where} holds is no token of the Hugging Face Hub, so none is sent."
+
+
+def _written_token() -> str:
     token = token_from_environment()
     if not token:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             token = token_path().read_text("utf-8").strip()
-    return token if _TOKEN.fullmatch(token) else ""
+    return token
 
 
 def checked_token(token: str) -> str:

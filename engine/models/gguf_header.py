@@ -169,9 +169,9 @@ def parse_header(source: ByteSource, name: str) -> GgufHeader:
         raise not_gguf(name)
     version = cursor.u32()
     if not 2 <= version <= 3:
-        shown = version if version < 1 << 16 else "unknown"
+        shown = f"version {version}" if version < 1 << 16 else "an unknown version"
         raise NotAModelFile(
-            f"“{name}” is a GGUF of version {shown}, which cannot be read here.",
+            f"“{name}” is a GGUF of {shown}, which cannot be read here.",
             remedy="Download a newer conversion of the model.",
         )
     n_tensors, n_entries = cursor.u64(), cursor.u64()

@@ -158,8 +158,11 @@ class HeaderCursor:
 
 
 def cut_short(name: str, there_bytes: int, needed: str) -> NotAModelFile:
+    there = size_words(there_bytes)
+    if there == needed:
+        there = f"a little less than {needed}"
     return NotAModelFile(
-        f"“{name}” is cut short: {size_words(there_bytes)} are there, it needs {needed}.",
+        f"“{name}” is cut short: {there} are there, it needs {needed}.",
         remedy="Its download did not finish. Download it again.",
     )
 

@@ -130,11 +130,12 @@ def _with_sentence(case: _Case, rank: int, first: _Case, computer: Computer) -> 
         rank,
         case.is_comfortable,
         quality_share=case.subject.quality / first.subject.quality if first.subject.quality else 1.0,
-        times_as_fast=case.pace / first.pace if first.pace else 1.0,
+        # Before this computer was measured nobody knows the paces, only how they are ordered.
+        times_as_fast=case.pace / first.pace if first.pace and speed is not None else 1.0,
         less_bytes=first.advice.total_bytes - advice.total_bytes,
     )
     parts = [f"{why(lead)}: {cost(advice.total_bytes, speed)}"]
-    parts += [better(advice.fit, case.subject.drafter_kind, speed, short_bytes, case.is_comfortable)]
+    parts += [better(advice.fit, case.subject.drafter_kind, speed, short_bytes)]
     sentence = "; ".join(part for part in parts if part)
     return msgspec.structs.replace(advice, rank=rank, sentence=f"{sentence}.")
 

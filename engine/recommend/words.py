@@ -82,7 +82,7 @@ def why(lead: Lead) -> str:
     capable = "Nearly as capable" if lead.quality_share >= _NEARLY else "Less capable"
     link = " and" if lead.quality_share >= _NEARLY else ", but"
     if lead.times_as_fast >= _CLEARLY:
-        return f"{capable}{link} about {lead.times_as_fast:.1f} times as fast"
+        return f"{capable}{link} about {lead.times_as_fast:.1f} times as fast as the first one"
     return f"{capable}{link} takes {gib(lead.less_bytes)} less" if lead.less_bytes > _GIB / 2 else capable
 
 
@@ -110,9 +110,7 @@ def cost(total_bytes: int, speed: SpeedRange | None) -> str:
     return f"{pace}{gib(total_bytes)} of memory"
 
 
-def better(
-    fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: int, is_comfortable: bool
-) -> str:
+def better(fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: int) -> str:
     """Return what would make it better, "" where nothing comes to mind."""
     if fit is Fit.PARTLY_ON_CPU:
         return f"with {gib(short_bytes)} more on the GPU all of it would run there"
@@ -120,8 +118,6 @@ def better(
         return "measure this computer to know how fast"
     if fit is Fit.TIGHT:
         return "closing other programs would leave room for a longer context"
-    if not is_comfortable:
-        return "a smaller model would answer faster"
     if kind not in RUNNABLE_DRAFTERS:
         return f"a later version that can use its {_KIND_NAMES[kind]} will make it faster"
     return ""

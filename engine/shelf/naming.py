@@ -14,7 +14,8 @@ _N_NEAR: Final = 3
 
 
 def find_installed(name: str, models: Sequence[InstalledModel]) -> InstalledModel:
-    """Return the model that `name` means: its id, its name, the path of its file, or the beginning of just one id.
+    """Return the model that `name` means: its id, its name, the path of its file, or the beginning of just one id; also
+    the repository of just one.
 
     Case is not looked at. Raises NoSuchModel, with the nearest names, where none or more than one is meant.
     """
@@ -59,7 +60,13 @@ def find_exactly(name: str, models: Sequence[InstalledModel]) -> InstalledModel 
 
 
 def _begins(model: InstalledModel, wanted: str) -> bool:
-    return model.id.casefold().startswith(wanted) or model.bundle.name.casefold().startswith(wanted)
+    """Whether `wanted` is the beginning of a name, or the repository "owner/name" that it was downloaded from."""
+    from_repo = f"{wanted.replace('/', '--')}--" if wanted.count("/") == 1 else ""
+    return (
+        model.id.casefold().startswith(wanted)
+        or model.bundle.name.casefold().startswith(wanted)
+        or bool(from_repo and model.remote_id.casefold().startswith(from_repo))
+    )
 
 
 def _by_path(name: str, models: Sequence[InstalledModel]) -> InstalledModel | None:

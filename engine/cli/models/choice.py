@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.bundles.store import pending_bundles, read_manifests
-from engine.cli.models.show import find_entry
+from engine.cli.models.entries import find_entry
 from engine.errors import BadOption
 from engine.folders import models_folder
 from engine.hub.client import HubClient
 from engine.hub.listing import HubRepo, Quantisation
+from engine.hub.pasted import parse_address
 from engine.models.quantisation import parse_quantisation
 from engine.models.remote import RemoteBundle, RemoteFile
 
@@ -24,6 +25,9 @@ def choose_remote(name: str, files: Sequence[str], client: HubClient) -> RemoteB
     the usual quantisation, and the first drafter that fits. Raises BadOption for what is not there, and what HubClient
     raises.
     """
+    pasted = parse_address(name)
+    if pasted is not None:
+        name, files = pasted.repo, (*files, *filter(None, (pasted.path,)))
     entry = find_entry(name)
     if entry is not None:
         if files:
@@ -87,4 +91,5 @@ def _names(name: str, label: str, files: Sequence[RemoteFile]) -> bool:
 
 def _what_there_is(repo: HubRepo) -> str:
     labels = ", ".join(quantisation.label for quantisation in repo.quantisations)
-    return f"There are {labels}. `slipstream models show {repo.model.repo}` lists all files."
+    there = "There are" if len(repo.quantisations) > 1 else "There is"
+    return f"{there} {labels}. `slipstream models show {repo.model.repo}` lists all files."

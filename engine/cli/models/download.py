@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import queue
+import re
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ import msgspec
 
 from engine.bundles.store import file_path
 from engine.cli.models.choice import choose_remote
+from engine.cli.models.hub import open_hub
 from engine.cli.models.table import size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.progress import ProgressLine
@@ -24,14 +26,15 @@ from engine.download.manager import DownloadOptions, Downloads
 from engine.download.progress import DownloadProgress, DownloadState
 from engine.errors import SlipstreamError
 from engine.folders import models_folder
-from engine.hub.client import HubClient
 from engine.hub.resolve import resolve_bundle
 from engine.hub.token import read_token
+from engine.models.bundle import RUNNABLE_DRAFTERS
 from engine.models.remote import RemoteBundle
 
 _POLL_S = 0.2
 _PATIENCE_S = 3.0
 _EXIT_SIGNAL_BASE = 128
+_DIGITS = re.compile(r"\d+")
 
 
 def add_download(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,8 +52,9 @@ def add_download(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def download(given: argparse.Namespace) -> int:
     """Download what is named and say where it is; a signal pauses, and its number makes the exit code."""
-    with contextlib.closing(HubClient()) as client:
+    with contextlib.closing(open_hub()) as client:
         bundle = choose_remote(given.name, given.files, client)
+        _warn_of_drafter(bundle)
         options = DownloadOptions(resolve=lambda unpinned: resolve_bundle(unpinned, client))
         hub = Hub(client.endpoint, lambda: read_token() or None)
         last, signal_number = _follow(Downloads(models_folder(), hub, options), bundle)
@@ -64,10 +68,27 @@ def download(given: argparse.Namespace) -> int:
     return 0
 
 
+def _warn_of_drafter(bundle: RemoteBundle) -> None:
+    """Say that the drafter is of no use yet, before it comes; its name only proposes, the header decides afterwards."""
+    if bundle.drafter and bundle.drafter_kind not in RUNNABLE_DRAFTERS:
+        name = printable(bundle.drafter[0].name)
+        size = size_text(sum(file.size_bytes for file in bundle.drafter))
+        print(
+            f"slipstream: “{name}” ({size}) comes too, by its name a drafter of the kind {bundle.drafter_kind}, "
+            "which this version cannot use yet: n-gram drafts until then.",
+            file=sys.stderr,
+        )
+
+
 def _tell(done: DownloadProgress, as_json: bool) -> None:
     paths = [str(file_path(models_folder(), file)) for file in done.bundle.files]
     if as_json:
-        told = {"id": done.id, "size_bytes": done.size_bytes, "files": paths}
+        told = {
+            "id": done.id,
+            "size_bytes": done.size_bytes,
+            "drafter_kind": done.bundle.drafter_kind,
+            "files": paths,
+        }
         write_json(msgspec.json.encode(told).decode())
         return
     print(printable(f"{done.id} is here: {size_text(done.size_bytes)}."))
@@ -80,6 +101,7 @@ def _follow(downloads: Downloads, bundle: RemoteBundle) -> tuple[DownloadProgres
     news: queue.SimpleQueue[DownloadProgress | int] = queue.SimpleQueue()
     last: DownloadProgress | None = None
     interrupted_by, deadline_s = 0, float("inf")
+    told: set[str] = set()
     with _signals_to(news), ProgressLine() as line:
         downloads.start(news.put)
         try:
@@ -96,12 +118,21 @@ def _follow(downloads: Downloads, bundle: RemoteBundle) -> tuple[DownloadProgres
                     elif event.id == bundle.id and (last is not None or event.state.is_active):
                         # What an earlier run left is told as paused before this one begins.
                         last = event
+                        _tell_of_waiting(event, told, line)
                         line.show(progress_text(event))
                         if not event.state.is_active:
                             break
         finally:
             downloads.stop()
     return last, interrupted_by
+
+
+def _tell_of_waiting(event: DownloadProgress, told: set[str], line: ProgressLine) -> None:
+    """Say once why nothing comes; the seconds in a sentence do not make it another one."""
+    reason = _DIGITS.sub("", event.sentence)
+    if event.state is DownloadState.STALLED and reason and reason not in told:
+        told.add(reason)
+        line.note(f"slipstream: {event.id}: {event.sentence}")
 
 
 @contextlib.contextmanager
@@ -121,7 +152,8 @@ def progress_text(progress: DownloadProgress) -> str:
     """Return one line: "gemma-4-e4b: 37 %, 1.84 GB of 4.98 GB, 12 MB/s, 4 min left"."""
     parts = [f"{progress.id}: {progress.fraction:.0%}"]
     if progress.size_bytes:
-        parts.append(f"{size_text(progress.done_bytes)} of {size_text(progress.size_bytes)}")
+        done = size_text(progress.done_bytes) if progress.done_bytes else "0"
+        parts.append(f"{done} of {size_text(progress.size_bytes)}")
     if progress.state is DownloadState.RUNNING and progress.bytes_per_s:
         parts.append(f"{size_text(int(progress.bytes_per_s))}/s")
     elif progress.state is not DownloadState.RUNNING:

@@ -8,12 +8,13 @@ import re
 
 import msgspec
 
+from engine.cli.models.hub import open_hub
 from engine.cli.models.table import count_text, print_table
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import write_json
 from engine.errors import BadOption
-from engine.hub.client import HubClient
 from engine.hub.listing import HubModel, HubQuery, HubSort
+from engine.hub.pasted import parse_address
 
 _SORTS = {
     "trending": HubSort.TRENDING,
@@ -44,9 +45,11 @@ def search(given: argparse.Namespace) -> int:
     """Print what the Hub finds; pages are fetched only as far as --limit needs them."""
     if not 1 <= given.limit <= _MAX_LIMIT:
         raise BadOption(f"--limit must be between 1 and {_MAX_LIMIT}.")
+    pasted = parse_address(given.text)
+    owner, _, name = pasted.repo.partition("/") if pasted is not None else ("", "", given.text)
     query = HubQuery(
-        text=given.text,
-        author=given.author,
+        text=name,
+        author=given.author or owner,
         min_params=_n_params(given.min_params, "--min-params"),
         max_params=_n_params(given.max_params, "--max-params"),
         sort=_SORTS[given.sort],
@@ -59,21 +62,27 @@ def search(given: argparse.Namespace) -> int:
     if not models:
         print("Nothing was found. Try fewer words, or look at huggingface.co/models?library=gguf.")
         return 0
-    _print(models[: given.limit])
+    _print(models)
     return 0
 
 
 def _find(query: HubQuery, cursor: str, limit: int) -> tuple[list[HubModel], str]:
-    """Return whole pages, at least `limit` models where there are as many, and where to go on."""
+    """Return at most `limit` models, and where to go on: the Hub's cursor, and "~N" where N of its page were told."""
+    at, _, told = cursor.partition("~")
+    n_told = int(told) if told.isdecimal() and len(told) < 6 else 0
     models: list[HubModel] = []
-    with contextlib.closing(HubClient()) as client:
-        for _ in range(_MAX_PAGES):
-            page = client.search(query, cursor)
-            models += page.models
-            cursor = page.cursor
-            if not cursor or len(models) >= limit:
+    with contextlib.closing(open_hub()) as client:
+        for _page in range(_MAX_PAGES):
+            page = client.search(query, at)
+            left = limit - len(models)
+            new = page.models[n_told:]
+            models += new[:left]
+            if len(new) > left:
+                return models, f"{at}~{n_told + left}"
+            at, n_told = page.cursor, 0
+            if not at or len(models) == limit:
                 break
-    return models, cursor
+    return models, at
 
 
 def _print(models: list[HubModel]) -> None:
@@ -85,11 +94,17 @@ def _print(models: list[HubModel]) -> None:
             count_text(model.downloads),
             model.licence,
             "terms to accept" if model.gate else "",
-            f"{len(model.drafter_files)} drafter files" if model.drafter_files else "",
+            _drafters_text(len(model.drafter_files)),
         )
         for model in models
     ]
     print_table(("repository", "size", "context", "downloads", "licence", "", ""), rows, right=(1, 2, 3))
+
+
+def _drafters_text(n_files: int) -> str:
+    if not n_files:
+        return ""
+    return f"{n_files} drafter files" if n_files > 1 else "1 drafter file"
 
 
 def _n_params(text: str, option: str) -> int:

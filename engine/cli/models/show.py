@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import sys
 from typing import Any
 
 import msgspec
 
+from engine.cli.models.entries import find_entry
+from engine.cli.models.hub import open_hub
+from engine.cli.models.installed import show_installed
 from engine.cli.models.table import count_text, print_table, size_text
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import printable, width, write_json
 from engine.cli.wrapping import wrap
-from engine.errors import BadOption
+from engine.download.unfinished import list_everything
+from engine.errors import BadOption, GatedRepository, NoSuchModel, TokenRefused
 from engine.folders import headers_folder
 from engine.hub.client import HubClient
 from engine.hub.drafters import facts_reader, find_drafters, judge_drafters
 from engine.hub.listing import DrafterOption, HubRepo
+from engine.hub.pasted import parse_address
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, load_catalogue
 from engine.models.remote import RemoteFile
+from engine.shelf.installed_model import InstalledModel
+from engine.shelf.naming import find_installed
 
 _MAX_WIDTH = 100
 _COMMON_LABEL = "Q4_K_M"
@@ -27,7 +35,9 @@ _COMMON_LABEL = "Q4_K_M"
 def add_show(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `slipstream models show`."""
     parser = add_verb(verbs, "show", "show a bundle of the catalogue, or a repository of the Hub", show)
-    parser.add_argument("name", metavar="BUNDLE|REPO", help="a bundle's id, or owner/name")
+    parser.add_argument(
+        "name", metavar="BUNDLE|REPO", help="a bundle's id, owner/name, or what is on this computer"
+    )
     parser.add_argument(
         "--judge",
         metavar="QUANTISATION",
@@ -39,26 +49,38 @@ def add_show(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def show(given: argparse.Namespace) -> int:
-    """Print one entry or one repository."""
+    """Print one entry, one repository or one model of this computer."""
     entry = find_entry(given.name)
     if entry is not None:
         _show_entry(entry, given.json)
         return 0
-    if "/" not in given.name:
-        raise BadOption(
-            f"There is no bundle “{given.name}” in the catalogue.",
-            remedy="`slipstream models recommend` lists the catalogue; a repository is written owner/name.",
-        )
-    with contextlib.closing(HubClient()) as client:
-        repo = client.open_repo(given.name)
+    pasted = parse_address(given.name)
+    name = pasted.repo if pasted is not None else given.name
+    if "/" not in name:
+        show_installed(_find_installed(name), given.json)
+        return 0
+    with contextlib.closing(open_hub()) as client:
+        repo = client.open_repo(name)
         if given.judge is not None:
             repo = _judge(repo, given.judge, client)
-        page_url = client.page_url(given.name)
+        page_url = client.page_url(name)
+        is_open = not repo.model.gate or client.has_access(name)
     if given.json:
         write_json(msgspec.json.encode(repo_facts(repo)).decode())
     else:
-        _show_repo(repo, page_url, with_readme=given.readme)
+        _show_repo(repo, "" if is_open else page_url, with_readme=given.readme)
     return 0
+
+
+def _find_installed(name: str) -> InstalledModel:
+    """Return the model on this computer that `name` means; raises BadOption."""
+    try:
+        return find_installed(name, list_everything())
+    except NoSuchModel as error:
+        raise BadOption(
+            f"There is no bundle “{name}” in the catalogue, and no model of that name on this computer.",
+            remedy="`slipstream models recommend` lists the catalogue; a repository is written owner/name.",
+        ) from error
 
 
 def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
@@ -73,12 +95,11 @@ def _judge(repo: HubRepo, label: str, client: HubClient) -> HubRepo:
             raise BadOption(f"There is no quantisation “{label}” here. There are: {known}.")
         chosen = repo.quantisations[0]
     whole = find_drafters(repo, client, load_catalogue())
-    return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
-
-
-def find_entry(name: str) -> CatalogueEntry | None:
-    """Return the entry of the catalogue with this id."""
-    return next((entry for entry in load_catalogue() if entry.bundle.id == name.lower()), None)
+    try:
+        return judge_drafters(whole, chosen, facts_reader(headers_folder(), client))
+    except (GatedRepository, TokenRefused) as error:
+        print(f"slipstream: No drafter was judged. {error.sentence}", file=sys.stderr)
+        return whole
 
 
 def repo_facts(repo: HubRepo) -> dict[str, Any]:
@@ -125,7 +146,8 @@ def _print_files(files: tuple[RemoteFile, ...], use: str, rough_bytes: int) -> N
         print(printable(f"{use + ':':9}{size:>9}  {file.repo}/{file.path}"))
 
 
-def _show_repo(repo: HubRepo, page_url: str, *, with_readme: bool) -> None:
+def _show_repo(repo: HubRepo, gate_url: str, *, with_readme: bool) -> None:
+    """Print a repository; `gate_url` is where its terms are still to be accepted, "" if they need not be."""
     model = repo.model
     facts = [
         f"{count_text(model.n_params)} parameters" if model.n_params else "",
@@ -135,9 +157,9 @@ def _show_repo(repo: HubRepo, page_url: str, *, with_readme: bool) -> None:
     ]
     print(printable(f"{model.repo} at {repo.revision[:12]}"))
     print(printable(", ".join(fact for fact in facts if fact)))
-    if model.gate:
+    if gate_url:
         approval = " and wait for approval" if model.gate == "manual" else ""
-        print(f"Accept the terms at {page_url}{approval} before a download.")
+        print(f"Accept the terms at {gate_url}{approval} before a download.")
     print()
     if repo.quantisations:
         rows = [(q.label, size_text(q.size_bytes), _files_text(q.files)) for q in repo.quantisations]

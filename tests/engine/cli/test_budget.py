@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.cli.arguments import parse_arguments
-from engine.cli.models.show import find_entry
+from engine.cli.models.entries import find_entry
 from engine.errors import BadOption
 from tests.engine.cli.slipstream import LLAMA, LLAMA_DRAFT, MODELS, slipstream
 from tests.gguf_patch import replace_strings

@@ -9,7 +9,7 @@ import pytest
 
 from engine.cli.arguments import RunOptions, parse_arguments
 from engine.cli.bundle_choice import choose_bundle
-from engine.errors import NoSuchModel
+from engine.errors import DamagedDownload, NoSuchModel
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.recommend.advice import SpeedRange
 from engine.recommend.store import own_figures
@@ -79,6 +79,19 @@ def test_what_looks_like_a_path_is_left_to_the_checks_of_files(tmp_path: Path) -
     for typed in (("--target", "gone"), ("--bundle", "gone.gguf"), ("--drafter", "gone")):
         with pytest.raises(NoSuchModel):
             choose(*typed)
+
+
+def test_a_bundle_of_the_catalogue_that_is_not_here_is_told_how_to_get() -> None:
+    with pytest.raises(NoSuchModel, match="“qwen3-8b” is in the catalogue") as told:
+        choose("--bundle", "Qwen3-8B")
+    assert told.value.remedy == "Get it first: slipstream models download qwen3-8b"
+
+
+def test_what_is_not_whole_is_not_loaded() -> None:
+    half = InstalledModel("half", Bundle("Half", ""), Place.DOWNLOADED, 1, trouble="paused at 14%")
+    with pytest.raises(DamagedDownload, match="“half” cannot be used: paused at 14%") as told:
+        choose_bundle(options("--bundle", "half"), lambda: (half,))
+    assert "slipstream models download half" in told.value.remedy
 
 
 def test_a_bundle_and_a_target_at_once_are_wrong_usage() -> None:

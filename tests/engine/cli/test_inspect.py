@@ -87,7 +87,8 @@ def test_a_file_on_the_hub_is_described_from_its_header(hub: HubServer, tmp_path
 def test_what_is_neither_here_nor_there_is_a_sentence(hub: HubServer, tmp_path: Path) -> None:
     outcome = slipstream("inspect", "no/such/model.gguf", "--json")
     assert_plain_failure(outcome, 1)
-    assert "There is no file “no/such/model.gguf” on this computer either" in outcome.err
+    assert outcome.err.startswith("slipstream: There is no file “no/such/model.gguf” on this computer.\n")
+    assert "There is no repository “no/such” on the Hugging Face Hub" in outcome.err
     outcome = slipstream("inspect", str(tmp_path / "gone.gguf"))
     assert_plain_failure(outcome, 1)
     assert "gone.gguf" in outcome.err
@@ -129,3 +130,7 @@ def test_a_file_that_is_here_is_not_asked_of_the_hub(tmp_path: Path, monkeypatch
     (tmp_path / "owner" / "name" / "file.gguf").touch()
     monkeypatch.chdir(tmp_path)
     assert parse_remote("owner/name/file.gguf") is None
+    assert parse_remote("owner/nmae/flie.gguf") is None
+    assert parse_remote("https://huggingface.co/owner/n/blob/v1/a/b.gguf") == RemoteFile(
+        "owner/n", "a/b.gguf", "v1"
+    )

@@ -401,3 +401,13 @@ def test_leftovers_that_no_download_speaks_for_are_swept(folder: Path, source: H
     Running(folder, source).stop()
     assert not stray.exists()
     shutil.rmtree(folder)
+
+
+def test_a_folder_that_cannot_be_made_is_told_as_that(tmp_path: Path, repo: Repository, source: Hub) -> None:
+    (tmp_path / "file").write_text("")
+    running = Running(tmp_path / "file" / "models", source)
+    running.downloads.download(bundle_of(repo, "a.gguf"))
+    last = running.wait_for(DownloadState.FAILED)
+    assert last.sentence.startswith("The folder for models cannot be written to: ")
+    assert str(tmp_path / "file" / "models") in last.remedy
+    running.stop()

@@ -237,6 +237,6 @@ def test_a_gated_file_is_refused_with_the_place_where_to_accept_its_terms(
     hub.add("a/gated-GGUF", {"m-Q4_0.gguf": b"x"}, gated="auto")
     hub.users[TOKEN] = "me"
     connection = connection_with(TOKEN)
-    with pytest.raises(GatedRepository, match="“a/gated-GGUF” asks everybody to accept") as caught:
+    with pytest.raises(GatedRepository, match="has no access to “a/gated-GGUF” yet") as caught:
         connection.get("/a/gated-GGUF/resolve/main/m-Q4_0.gguf", repo="a/gated-GGUF")
     assert connection.page_url("a/gated-GGUF") in caught.value.remedy

@@ -202,7 +202,11 @@ def test_a_gate_is_told_with_the_page_where_it_opens() -> None:
         403, {"x-error-code": "GatedRepo"}, "https://hub/x", repo="a/b", page_url="https://hub/a/b"
     )
     assert isinstance(error, GatedRepository)
+    assert error.sentence == "The account of your token has no access to “a/b” yet."
     assert "https://hub/a/b" in error.remedy
+    unknown = failure_of_answer(401, {"x-error-code": "GatedRepo"}, "https://hub/x", repo="a/b")
+    assert "accept its terms first" in unknown.sentence
+    assert "HF_TOKEN" in unknown.remedy
 
 
 def test_signed_addresses_and_passwords_stay_out_of_the_log() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.errors import NoSuchModel
@@ -36,6 +37,14 @@ MODELS = (
 )
 def test_a_model_is_found_by_id_name_or_the_beginning_of_one(typed: str, found: str) -> None:
     assert find_installed(typed, MODELS).id == found
+
+
+def test_a_download_is_found_by_its_repository_where_that_is_unique() -> None:
+    ids = ("t--Gated-GGUF--Q4_0", "t--Gated-GGUF-2--Q4_0", "t--Two--Q4_0", "t--Two--Q8_0")
+    models = [msgspec.structs.replace(model(one), remote_id=one) for one in ids]
+    assert find_installed("t/gated-GGUF", models).id == "t--Gated-GGUF--Q4_0"
+    with pytest.raises(NoSuchModel, match="may mean “t--Two--Q4_0” or “t--Two--Q8_0”"):
+        find_installed("t/Two", models)
 
 
 def test_a_model_is_found_by_the_path_of_its_file(tmp_path: Path) -> None:

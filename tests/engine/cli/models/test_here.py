@@ -112,6 +112,10 @@ def test_the_usual_quantisation_and_its_drafter_are_downloaded_listed_verified_a
     bundle_id, *paths = outcome.out.split("\n  ")
     assert bundle_id.startswith("org--tiny-GGUF--Q4_K_M--eagle3 is here: ")
     assert [Path(path.strip()).read_bytes() for path in paths] == [TARGET, DRAFT]
+    assert "“eagle3-tiny.gguf”" in outcome.err
+    assert "which this version cannot use yet" in outcome.err
+    # Its header says what it is.
+    assert told(run("list", "--json"))["models"][-1]["bundle"]["drafter"]["kind"] == "model"
     assert ids(run) == ["org--tiny-GGUF--Q4_K_M--eagle3"]
     verified = run("verify", "org--tiny")
     assert (verified.code, verified.out.split(":")[1]) == (0, " every file has its sha256.\n")
@@ -152,6 +156,16 @@ def test_a_choice_that_cannot_be_is_told_with_what_there_is(
     assert filled.body_bytes == 0
 
 
+def test_a_folder_that_cannot_be_written_to_ends_a_download(
+    places: dict[str, str], filled: HubServer, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    nowhere = places | {"SLIPSTREAM_MODELS_DIR": str(tmp_path / "file" / "models")}
+    outcome = slipstream("models", "download", REPO, "Q4_K_M", environment=nowhere)
+    assert_plain_failure(outcome, 1)
+    assert "The folder for models cannot be written to" in outcome.err
+
+
 def test_a_download_that_fails_ends_with_a_sentence(run: Run, hub: HubServer) -> None:
     hub.add("org/gated-GGUF", {"m-Q4_K_M.gguf": TARGET}, gated="manual")
     assert_plain_failure(run("download", "org/gated-GGUF"), 1)
@@ -182,6 +196,23 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on_from_there(
     done = told(run("download", "org--tiny-GGUF--Q4_K_M", "--json"))
     assert Path(done["files"][0]).read_bytes() == TARGET
     assert filled.body_bytes < 1.2 * len(TARGET)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process there")
+def test_why_nothing_comes_is_told_once_though_nobody_looks(
+    places: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in places.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    process = start_slipstream(["models", "download", "smollm2-1.7b"])
+    assert process.stderr is not None
+    line = process.stderr.readline().decode()
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert line == "slipstream: smollm2-1.7b: The Hub cannot be reached; trying again.\n"
+    assert err.decode().startswith("slipstream: paused")
 
 
 # -------------------------------------------------------------------------------------- remove and verify

@@ -42,7 +42,7 @@ def test_a_search_shows_a_table(filled: HubServer) -> None:
     assert outcome.code == 0, outcome.err
     head, row = outcome.out.splitlines()
     assert head.split() == ["repository", "size", "context", "downloads", "licence"]
-    assert row.split() == ["org/gemma-8B-GGUF", "8B", "131k", "1.23k", "apache-2.0", "1", "drafter", "files"]
+    assert row.split() == ["org/gemma-8B-GGUF", "8B", "131k", "1.23k", "apache-2.0", "1", "drafter", "file"]
 
 
 def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> None:
@@ -52,6 +52,20 @@ def test_a_search_for_scripts_has_numbers_and_a_cursor(filled: HubServer) -> Non
     assert first["models"][0]["n_params"] == 8_000_000_000
     more = ("search", "--sort", "downloads", "--json", "--cursor", first["cursor"])
     assert [model["repo"] for model in json.loads(_run(filled, *more).out)["models"]] == ["org/plain-1B-GGUF"]
+
+
+def test_a_limit_within_a_page_is_kept_and_nothing_is_left_out_after_it(filled: HubServer) -> None:
+    for number in range(3):
+        filled.add(f"org/more-{number}B-GGUF", {"m-Q4_0.gguf": b"x"})
+    found: list[str] = []
+    cursor = ""
+    while len(found) < 5:
+        told = json.loads(_run(filled, "search", "--limit", "2", "--json", "--cursor", cursor).out)
+        assert 0 < len(told["models"]) <= 2
+        found += [model["repo"] for model in told["models"]]
+        cursor = told["cursor"]
+    assert cursor == ""
+    assert len(set(found)) == 5
 
 
 @pytest.mark.parametrize(
@@ -129,6 +143,30 @@ def test_a_gate_is_told_with_its_address(filled: HubServer) -> None:
     )
 
 
+def test_a_gate_that_is_open_for_the_token_asks_for_nothing(filled: HubServer) -> None:
+    filled.users[TOKEN] = "me"
+    filled.repositories["org/plain-1B-GGUF"].readers.add("me")
+    assert "Accept the terms" not in _run(filled, "show", "org/plain-1B-GGUF", token=TOKEN).out
+
+
+def test_drafters_behind_a_gate_stay_unjudged_and_the_page_is_shown(
+    filled: HubServer, tmp_path: Path
+) -> None:
+    outcome = _run(filled, "show", "org/plain-1B-GGUF", "--judge", "Q4_0", home=tmp_path)
+    assert outcome.code == 0, outcome.err
+    assert (
+        "No drafter was judged. “org/plain-1B-GGUF” asks everybody to accept its terms first." in outcome.err
+    )
+    assert "N-gram" in outcome.out
+
+
+def test_a_token_that_cannot_be_one_is_told_of(filled: HubServer) -> None:
+    outcome = _run(filled, "search", "gemma", token="hf two words")
+    assert outcome.code == 0
+    assert "What the variable HF_TOKEN holds is no token of the Hugging Face Hub" in outcome.err
+    assert "two words" not in outcome.err
+
+
 @pytest.mark.parametrize("entry", [load_catalogue()[-1]], ids=lambda e: e.bundle.id)
 def test_a_bundle_of_the_catalogue_is_shown_without_a_network(hub: HubServer, entry: Any) -> None:
     outcome = _run(hub, "show", entry.bundle.id)
@@ -145,6 +183,21 @@ def test_a_bundle_that_is_not_there_is_told(hub: HubServer) -> None:
     outcome = _run(hub, "show", "no-such-bundle")
     assert_plain_failure(outcome, 2)
     assert "owner/name" in outcome.err
+
+
+def test_the_address_of_a_repository_is_as_good_as_its_name(filled: HubServer) -> None:
+    address = "https://huggingface.co/org/gemma-8B-GGUF/tree/main"
+    assert _run(filled, "show", address).out == _run(filled, "show", "org/gemma-8B-GGUF").out
+    (found,) = json.loads(_run(filled, "search", address, "--json").out)["models"]
+    assert found["repo"] == "org/gemma-8B-GGUF"
+
+
+def test_a_model_of_this_computer_is_shown(filled: HubServer, starter_model: Path) -> None:
+    outcome = _run(filled, "show", "starter")
+    assert outcome.code == 0, outcome.err
+    assert "Starter: SmolLM2 135M (starter): comes with Slipstream" in outcome.out
+    assert str(starter_model) in outcome.out
+    assert json.loads(_run(filled, "show", "starter", "--json").out)["id"] == "starter"
 
 
 def test_a_repository_that_is_not_there_is_told(filled: HubServer) -> None:
