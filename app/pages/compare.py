@@ -207,7 +207,9 @@ class ComparePage(QScrollArea):
 
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_worker_lost:
-            self.notice.tell(trouble, Remedy("Run again", self.start))
+            race, choice = self.run.race, self._session.choice
+            is_same = race is None or choice is None or race.bundle.target == choice.target
+            self.notice.tell(trouble, Remedy("Run again" if is_same else "Run the chosen one", self.start))
         elif trouble.is_about_memory:
             self.notice.tell(trouble, Remedy("Load anyway", lambda: self.start(check_memory=False)))
         elif self._session.choice is None:

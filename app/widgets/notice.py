@@ -126,12 +126,16 @@ class Notice(QFrame):
         act()
 
     def _hand_on_focus(self, is_due: bool) -> None:
-        after: QWidget | None = self._close.nextInFocusChain() if is_due else None
-        while after is not None and after is not self._close:
-            if after.isVisible() and after.isEnabled() and after.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                after.setFocus()
-                return
-            after = after.nextInFocusChain()
+        """Give the keyboard to what is nearest around the notice."""
+        holder = self.parentWidget() if is_due else None
+        while holder is not None:
+            after: QWidget | None = self._close.nextInFocusChain()
+            while after is not None and after is not self._close:
+                if holder.isAncestorOf(after) and not self.isAncestorOf(after) and _takes_keys(after):
+                    after.setFocus()
+                    return
+                after = after.nextInFocusChain()
+            holder = holder.parentWidget()
 
     def _toggle_detail(self) -> None:
         self._detail.setVisible(not self._detail.isVisible())
@@ -147,3 +151,7 @@ class Notice(QFrame):
         tint = {"error": colours.error, "warning": colours.warning}.get(tone, colours.muted)
         name = {"error": "circle-alert", "warning": "triangle-alert"}.get(tone, "circle-question-mark")
         self._mark.setPixmap(icon(name, tint).pixmap(20, 20))
+
+
+def _takes_keys(widget: QWidget) -> bool:
+    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

@@ -64,6 +64,12 @@ def test_a_model_is_found_looked_at_downloaded_and_loaded(qtbot: QtBot, window: 
     qtbot.waitUntil(lambda: page.detail.primary.text() == "Load", timeout=30_000)
     qtbot.waitUntil(lambda: page.detail.memory.n_ctx > 0, timeout=30_000)
     assert "≈" not in page.detail.memory.words
+    page.search.edit.clear()
+    (here,) = (one.id for one in page._state.offers if one.installed and one.installed.can_remove)
+    assert page.list.choose(here)
+    qtbot.waitUntil(lambda: bool(page.detail.subject.local), timeout=20_000)
+    assert DrafterKind.NGRAM in {one.choice.kind for one in page.detail.subject.local}
+    assert page.detail.subject.picked_drafter.kind is DrafterKind.NGRAM
     page.detail.primary.click()
     qtbot.waitUntil(lambda: window.pages.currentIndex() == 0, timeout=30_000)
     loaded = window.models.detail._session.state.loaded
@@ -71,3 +77,14 @@ def test_a_model_is_found_looked_at_downloaded_and_loaded(qtbot: QtBot, window: 
     window.show_page(2)
     (said,) = (value for name, value in page.detail.facts.rows if name == "Loaded")
     assert said.endswith("on CPU, as expected")
+    page.detail.delete.click()
+    question = page.doing.question
+    assert question is not None
+    assert "It is loaded and will be unloaded first." in question.informativeText()
+    next(one for one in question.buttons() if one.text().startswith("Delete")).click()
+    qtbot.waitUntil(lambda: page.notice.isVisible(), timeout=20_000)
+    assert page.detail.title != "Tiny-GGUF F32"
+    assert page.notice.sentence.startswith("Deleted. ")
+    assert page.doing._session.state.loaded is None
+    assert not Path(loaded.target.path).exists()
+    assert loaded.target.path not in {bundle.target for bundle in window.chat.picker._library.bundles}
