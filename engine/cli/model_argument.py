@@ -42,8 +42,12 @@ def find_header(text: str) -> Path:
 
     Raises BadOption, and what fetch_header raises.
     """
-    if not text or not is_encodable(text):
+    if not text:
         raise BadOption("Name a GGUF file, or one on the Hub as owner/name/file.gguf.")
+    if not is_encodable(text):
+        raise BadOption(
+            "The file's name is not valid Unicode, so it cannot be opened here.", remedy="Rename it."
+        )
     remote = parse_remote(text)
     if remote is None:
         return Path(text)

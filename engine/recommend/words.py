@@ -119,5 +119,5 @@ def better(fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: i
     if fit is Fit.TIGHT:
         return "closing other programs would leave room for a longer context"
     if kind not in RUNNABLE_DRAFTERS:
-        return f"a later version that can use its {_KIND_NAMES[kind]} will make it faster"
+        return f"a later version that can use its {_KIND_NAMES[kind]} may make it faster"
     return ""

@@ -20,7 +20,7 @@ _SORTING_FOLDER: Final = re.compile(
 class FoundFile:
     """`name` is what the program that keeps it calls it, "" if nothing; files of one `group` belong together.
 
-    `drafter` is what that program pairs it with, where it does.
+    `drafter` is what that program pairs it with, where it does. `trouble` says why there is nothing to look into.
     """
 
     path: Path
@@ -28,6 +28,7 @@ class FoundFile:
     name: str = ""
     group: str = ""
     drafter: Path | None = None
+    trouble: str = ""
 
 
 def group_of(path: Path) -> str:

@@ -154,6 +154,9 @@ def _sort(file: FoundFile, read: ReadFacts, sorted_: _Sorted) -> None:
         or not sorted_.is_new(file.path)
     ):
         return
+    if file.trouble:
+        sorted_.passed_over.append(PassedOver(file.path, file.trouble, is_unreadable=True))
+        return
     try:
         facts = read(file.path)
     except SlipstreamError as error:

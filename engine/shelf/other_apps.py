@@ -117,18 +117,27 @@ def ollama_folders(around: Surroundings) -> tuple[Path, ...]:
 def files_of_ollama(folder: Path) -> Iterator[FoundFile]:
     """Yield each model that a manifest below `folder` names, with its draft layer where it has one.
 
-    Weights lie in `blobs/sha256-<hex>` without a suffix. Manifests of models that are no GGUF have no such layer.
+    Weights lie in `blobs/sha256-<hex>` without a suffix. Manifests of models that are no GGUF have no such layer; one
+    that is damaged, or whose weights are gone, is yielded with its trouble.
     """
     manifests = folder / "manifests"
     for path in files_below(manifests, lambda _: True):
+        name = _ollama_name(path, manifests)
         try:
             manifest = msgspec.json.decode(_read_text(path), type=_Manifest)
         except msgspec.MsgspecError:
+            yield _broken(path, f"Ollama's record of “{name}” cannot be read.")
             continue
         blob = _blob(folder, manifest, _MODEL_LAYER)
         if blob is not None:
             draft = _blob(folder, manifest, _DRAFT_LAYER)
-            yield FoundFile(blob, Place.OLLAMA, _ollama_name(path, manifests), str(path), draft)
+            yield FoundFile(blob, Place.OLLAMA, name, str(path), draft)
+        elif any(layer.media_type == _MODEL_LAYER for layer in manifest.layers):
+            yield _broken(path, f"The weights of Ollama's “{name}” are missing.")
+
+
+def _broken(path: Path, trouble: str) -> FoundFile:
+    return FoundFile(path, Place.OLLAMA, trouble=trouble)
 
 
 def _blob(folder: Path, manifest: _Manifest, media_type: str) -> Path | None:
@@ -146,7 +155,7 @@ def _ollama_name(path: Path, manifests: Path) -> str:
     for usual in ("registry.ollama.ai", "library"):
         if parts and parts[0] == usual:
             del parts[0]
-    return f"{'/'.join(parts)}:{tag}"
+    return ":".join(filter(None, ("/".join(parts), tag)))
 
 
 def _read_text(path: Path) -> str:

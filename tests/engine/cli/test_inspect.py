@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from engine.cli.command import main
-from engine.cli.model_argument import parse_remote
+from engine.cli.model_argument import find_header, parse_remote
+from engine.errors import BadOption
 from engine.models.remote import RemoteFile
 from tests.engine.cli.slipstream import LLAMA, LLAMA_DRAFT, MODELS, assert_plain_failure, slipstream
 from tests.hub_server.server import HubServer
@@ -93,6 +94,8 @@ def test_what_is_neither_here_nor_there_is_a_sentence(hub: HubServer, tmp_path: 
     assert_plain_failure(outcome, 1)
     assert "gone.gguf" in outcome.err
     assert_plain_failure(slipstream("inspect", ""), 2)
+    with pytest.raises(BadOption, match="not valid Unicode"):
+        find_header("\udcff.gguf")
 
 
 def test_a_file_that_is_no_model_is_a_sentence(tmp_path: Path) -> None:

@@ -309,7 +309,7 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(make: Make, hub: HubServer, 
     ("gate", "token", "path", "words"),
     [
         ("manual", "", "a.gguf", "accept its terms first"),
-        ("manual", "hf_bob", "a.gguf", "accept its terms first"),
+        ("manual", "hf_bob", "a.gguf", "no access"),
         ("", "hf_wrong", "a.gguf", "does not accept the token"),
         ("", "", "gone.gguf", "does not hold this any more"),
     ],

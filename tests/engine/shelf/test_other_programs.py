@@ -184,12 +184,16 @@ def test_ollama_keeps_weights_without_a_suffix_and_names_in_manifests(tmp_path: 
     }
 
 
-def test_a_manifest_of_ollamas_that_cannot_be_used_is_left_out(tmp_path: Path) -> None:
+def test_a_manifest_of_ollamas_that_cannot_be_used_is_named_with_the_reason(tmp_path: Path) -> None:
     ollama_manifest(tmp_path, "registry.ollama.ai/library/gone/latest", (MODEL, "3" * 64))
     ollama_manifest(tmp_path, "registry.ollama.ai/library/evil/latest", (MODEL, "../../../etc/passwd"))
     (tmp_path / "manifests" / "nonsense").write_bytes(b"\xff{[")
-    (tmp_path / "manifests" / "list").write_text("[1, 2]")
-    assert list(files_of_ollama(tmp_path)) == []
+    ollama_manifest(tmp_path, "registry.ollama.ai/library/pictures/latest", ("application/other", "3" * 64))
+    assert {file.path.parent.name: file.trouble for file in files_of_ollama(tmp_path)} == {
+        "gone": "The weights of Ollama's “gone:latest” are missing.",
+        "evil": "The weights of Ollama's “evil:latest” are missing.",
+        "manifests": "Ollama's record of “nonsense” cannot be read.",
+    }
 
 
 def test_ollama_keeps_its_models_where_its_variable_says_and_in_the_home_of_its_service(
