@@ -38,7 +38,8 @@ def offered(
     """
     if subject.installed is not None:
         is_substitute = not subject.installed.bundle.drafter.can_run
-        note = _DRAFTER_NOTE if is_substitute and subject.picked_drafter.kind is DrafterKind.NGRAM else ""
+        is_wanted = subject.picked_drafter.kind not in (DrafterKind.NONE, DrafterKind.MODEL)
+        note = _DRAFTER_NOTE if is_substitute and is_wanted else ""
         if is_loaded:
             return Offered(Act.COMPARE, "Compare", note)
         stops = f"Loading it stops the {running} that is running." if running else ""

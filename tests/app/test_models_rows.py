@@ -305,3 +305,17 @@ def test_a_repository_without_a_model_says_so_and_what_it_holds() -> None:
     note = offered(subject, None, is_loaded=False).note
     assert note.startswith("There is no model in this repository that Slipstream can load")
     assert note.endswith("It holds model.safetensors.")
+
+
+def test_a_model_here_says_that_n_gram_stands_in_for_its_drafter() -> None:
+    offer = HERE[1]
+    assert offer.installed is not None
+    mtp = msgspec.structs.replace(
+        offer.installed.bundle, drafter=DrafterChoice(DrafterKind.MTP, "/m/mtp.gguf")
+    )
+    here = msgspec.structs.replace(offer.installed, bundle=mtp)
+    subject = Subject(msgspec.structs.replace(offer, installed=here))
+    page = replace(subject_of_repo(repo_page("unsloth/Qwen3.8-27B-GGUF")), here=here)
+    for one in (subject, page):
+        assert "cannot be used for answers yet" in offered(one, None, is_loaded=False).note
+    assert offered(Subject(offer), None, is_loaded=False).note == ""
