@@ -48,7 +48,6 @@ class BundlePicker(QWidget):
         super().__init__()
         self._session = session
         self._library = library
-        self._dialog: QFileDialog | None = None
         self.target = PickButton("Model", self._fill_targets)
         self.drafter = PickButton("Drafting", self._fill_drafters)
         self.context = ContextPicker(session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
@@ -134,11 +134,6 @@ class RunOptions(QWidget):
             max_tokens=self.max_tokens.value(),
             seed=int(seed) if seed.isdigit() else None,
         )
-
-    def set_draft_length(self, value: int) -> None:
-        """Follow the draft length that was chosen elsewhere."""
-        with QSignalBlocker(self):
-            self.draft_length.set_value(value)
 
     def _emit(self, _value: object = None) -> None:
         self.changed.emit(self.settings)

@@ -46,7 +46,6 @@ class ModelForecast:
         self.n_embd = int(api.llama_model_n_embd(pointer))
         self.n_embd_out = int(api.llama_model_n_embd_out(pointer))
         self.has_state = bool(api.llama_model_is_recurrent(pointer) or api.llama_model_is_hybrid(pointer))
-        self.has_encoder = bool(api.llama_model_has_encoder(pointer))
         self._library = library
         self._pointer: Any = pointer
         self._used_bytes = used_bytes

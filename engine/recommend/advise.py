@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from engine.budget.budget import USABLE_N_CTX, Budget, KvType
+from engine.budget.estimate import ERROR_FRACTION
 from engine.budget.search import largest_context
 from engine.models.description import Device
 from engine.recommend.advice import Advice, ComputerSpeed, DeviceSpeed, Fit, SpeedRange
@@ -55,15 +56,19 @@ class Computer:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A subject with what was found about it; `pace` is what it is ranked by."""
+    """A subject with what was found about it; `pace` is what it is ranked by.
+
+    `surely_fits`: also where an estimate is as far off as it may be.
+    """
 
     subject: Subject
     advice: Advice
     pace: float
+    surely_fits: bool
 
     @property
     def can_be_recommended(self) -> bool:
-        return self.advice.largest_n_ctx >= USABLE_N_CTX
+        return self.advice.largest_n_ctx >= USABLE_N_CTX and self.surely_fits
 
     @property
     def pace_class(self) -> int:
@@ -129,6 +134,7 @@ def _with_sentence(case: _Case, rank: int, first: _Case, computer: Computer) -> 
     lead = Lead(
         rank,
         case.is_comfortable,
+        has_speed=speed is not None,
         quality_share=case.subject.quality / first.subject.quality if first.subject.quality else 1.0,
         # Before this computer was measured nobody knows the paces, only how they are ordered.
         times_as_fast=case.pace / first.pace if first.pace and speed is not None else 1.0,
@@ -148,6 +154,7 @@ def _without_rank(case: _Case, best_forms: Mapping[str, str]) -> Advice:
         advice.speculative or advice.plain,
         best_forms.get(case.subject.family, ""),
         is_comfortable=case.is_comfortable,
+        surely_fits=case.surely_fits,
     )
     return msgspec.structs.replace(advice, sentence=reason)
 
@@ -175,7 +182,9 @@ def _case(subject: Subject, computer: Computer, figures: OwnFigures, budget: Bud
     assumed = plain or plain_forecast(
         subject.cost, placement.shares, computer.assumed_speed, computer.devices
     )
-    return _Case(subject, advice, _middle(assumed))
+    error_fraction = ERROR_FRACTION if advice.is_estimate else 0.0
+    surely_fits = total_bytes * (1 + error_fraction) <= capacity.all_bytes
+    return _Case(subject, advice, _middle(assumed), surely_fits)
 
 
 def _middle(speed: SpeedRange | None) -> float:

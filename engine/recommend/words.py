@@ -58,12 +58,17 @@ def fit_sentence(fit: Fit, total_bytes: int, room_bytes: int, n_ctx: int, *, has
             return f"{needs}; {gib(room_bytes)} {place} can be used."
 
 
+_MOST_CAPABLE = "The most capable one that runs well here"
+_LIKELY_MOST_CAPABLE = "The most capable one that fits here and is likely to run well"
+
+
 @dataclass(frozen=True, slots=True)
 class Lead:
     """How one recommended bundle compares with the first; `quality_share` is its quality over the first one's."""
 
     rank: int
     is_comfortable: bool
+    has_speed: bool
     quality_share: float
     times_as_fast: float
     less_bytes: int
@@ -72,11 +77,9 @@ class Lead:
 def why(lead: Lead) -> str:
     """Return the first part of the sentence: why this one."""
     if lead.rank == 1:
-        return (
-            "The most capable one that runs well here"
-            if lead.is_comfortable
-            else "The fastest one that fits here"
-        )
+        if lead.has_speed:
+            return _MOST_CAPABLE if lead.is_comfortable else "The fastest one that fits here"
+        return _LIKELY_MOST_CAPABLE if lead.is_comfortable else "Likely the fastest one that fits here"
     if not lead.is_comfortable:
         return "Slower still"
     capable = "Nearly as capable" if lead.quality_share >= _NEARLY else "Less capable"
@@ -87,7 +90,13 @@ def why(lead: Lead) -> str:
 
 
 def why_not(
-    fit: Fit, largest_n_ctx: int, speed: SpeedRange | None, better_form: str, *, is_comfortable: bool
+    fit: Fit,
+    largest_n_ctx: int,
+    speed: SpeedRange | None,
+    better_form: str,
+    *,
+    is_comfortable: bool,
+    surely_fits: bool = True,
 ) -> str:
     """Return why one is not recommended, "" where how it fits says it already.
 
@@ -97,6 +106,10 @@ def why_not(
         return ""
     if largest_n_ctx < USABLE_N_CTX:
         return f"Not recommended here, as a conversation of {tokens(USABLE_N_CTX)} has no room in it."
+    if not surely_fits:
+        return (
+            "Not recommended here, as it may not fit: what it takes is an estimate, and little would be left."
+        )
     if better_form:
         return f"“{better_form}” is the form of this model that suits this computer best."
     if is_comfortable:

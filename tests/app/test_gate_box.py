@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from engine.models_events import ModelsFailed
 from tests.app.conftest import OpenApp, Opened
+from tests.app.models_page import asked, choose, show
 from tests.app.scripted_models import ModelsScript, ScriptedModels
-from tests.app.test_models_page import asked, choose, show
 
 GATED = ModelsFailed(0, "GatedRepository", "“meta” asks everybody to accept its terms first.", "Accept them.")
 REFUSED = ModelsFailed(

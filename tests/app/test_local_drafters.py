@@ -10,8 +10,8 @@ from app.models.words import CANNOT_RUN_YET
 from engine.models.bundle import NGRAM_DRAFTER, DrafterChoice, DrafterKind
 from engine.models_events import LocalDrafter
 from tests.app.conftest import OpenApp, Opened
+from tests.app.models_page import asked, choose, show
 from tests.app.scripted_models import ModelsScript, ScriptedModels
-from tests.app.test_models_page import asked, choose, show
 
 SMALL = DrafterChoice(DrafterKind.MODEL, "/models/qwen-0.5b.gguf")
 WHY_NOT = "it was trained for another model"

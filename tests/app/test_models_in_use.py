@@ -11,9 +11,9 @@ from engine.budget.budget import KvType
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from tests.app.conftest import OpenApp, Opened
 from tests.app.model_facts import ENTRIES, OFFERS, offer_of
+from tests.app.models_page import asked, choose, show
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script
-from tests.app.test_models_page import asked, choose, show
 
 SLOW = Script(speed=1.0, load_s=0.05)
 

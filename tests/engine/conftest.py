@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,22 @@ def starter_model() -> Path:
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("the starter model is not installed")
     return next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+
+
+@pytest.fixture
+def model_named(
+    tiny_models: Path, written_models: Path, request: pytest.FixtureRequest
+) -> Callable[[str], Path]:
+    """Find a model by its name: a trained one, a written one, or the starter."""
+
+    def find(name: str) -> Path:
+        if name == "starter":
+            starter: Path = request.getfixturevalue("starter_model")
+            return starter
+        trained = tiny_models / f"{name}.gguf"
+        return trained if trained.exists() else written_models / f"{name}.gguf"
+
+    return find
 
 
 @pytest.fixture(scope="module")

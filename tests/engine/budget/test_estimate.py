@@ -32,20 +32,6 @@ def opened(llama: LlamaLibrary) -> Iterator[OpenForecasts]:
         yield models
 
 
-@pytest.fixture
-def model_named(
-    tiny_models: Path, written_models: Path, request: pytest.FixtureRequest
-) -> Callable[[str], Path]:
-    def find(name: str) -> Path:
-        if name == "starter":
-            starter: Path = request.getfixturevalue("starter_model")
-            return starter
-        trained = tiny_models / f"{name}.gguf"
-        return trained if trained.exists() else written_models / f"{name}.gguf"
-
-    return find
-
-
 def total_bytes(segments: dict[Segment, int]) -> int:
     return sum(n_bytes for segment, n_bytes in segments.items() if segment not in ASKED_ONLY_HERE)
 

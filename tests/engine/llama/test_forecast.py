@@ -20,20 +20,6 @@ FLOAT_BYTES = 4
 CONTEXTS = (256, 1024, 2048, 3000, 4096)
 
 
-@pytest.fixture
-def model_named(
-    tiny_models: Path, written_models: Path, request: pytest.FixtureRequest
-) -> Callable[[str], Path]:
-    def find(name: str) -> Path:
-        if name == "starter":
-            starter: Path = request.getfixturevalue("starter_model")
-            return starter
-        trained = tiny_models / f"{name}.gguf"
-        return trained if trained.exists() else written_models / f"{name}.gguf"
-
-    return find
-
-
 @pytest.mark.parametrize("kv_type", KvType)
 @pytest.mark.parametrize("name", ["llama", "gemma4", "qwen35", "step35", "gpt-oss", "moe", "mla", "starter"])
 def test_the_forecast_is_what_is_allocated(

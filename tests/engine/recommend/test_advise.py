@@ -241,3 +241,19 @@ def test_a_faster_computer_never_recommends_a_less_capable_one(
 )
 def test_a_computer_that_says_nothing_gets_no_recommendation(devices: tuple[Device, ...]) -> None:
     assert ranked(ALL, Computer(devices)) == []
+
+
+def test_what_only_fits_if_its_estimate_is_right_is_not_recommended() -> None:
+    tight = subject("tight", 18)
+    for room_gib, rank in ((20, 0), (24, 1)):
+        (advice,) = recommend((tight,), computer(cpu(room_gib), cpu_gb_per_s=400))
+        assert advice.fit in (Fit.FITS, Fit.TIGHT)
+        assert advice.rank == rank, room_gib
+        assert ("may not fit" in advice.sentence) == (rank == 0)
+
+
+def test_nobody_says_that_something_runs_well_before_it_was_measured() -> None:
+    chosen, *_ = recommend(ALL, Computer((cpu(64),)))
+    assert chosen.rank == 1
+    assert "runs well" not in chosen.sentence
+    assert "likely" in chosen.sentence
