@@ -56,7 +56,10 @@ class EngineService(Protocol):
 
     def unload(self) -> int: ...
 
-    def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> int: ...
+    def generate(
+        self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool, fresh: bool = False
+    ) -> int:
+        """Answer in one lane; `fresh`: from empty caches, as a measurement does."""
 
     def race(self, prompt: Prompt, settings: GenerationSettings) -> int: ...
 
@@ -112,9 +115,11 @@ class Service:
         self._requests.put(Unload(job))
         return job
 
-    def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> int:
+    def generate(
+        self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool, fresh: bool = False
+    ) -> int:
         job = self._next_job()
-        self._requests.put(Generate(job, prompt, settings, speculative))
+        self._requests.put(Generate(job, prompt, settings, speculative, fresh))
         return job
 
     def race(self, prompt: Prompt, settings: GenerationSettings) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import Cancelled
-from engine.speculation.protocols import Distribution, Draft, Logits
+from engine.speculation.protocols import Distribution, Draft, Gate, Logits
 from engine.speculation.round import DraftSource
 from engine.speculation.settings import SamplingSettings
 
@@ -182,13 +182,16 @@ class ScriptedDrafter:
     def source(self) -> DraftSource:
         return DraftSource.NGRAM
 
-    def begin(self, prompt: Sequence[int]) -> None:
+    def begin(self, prompt: Sequence[int]) -> int:
         self.observed.clear()
+        return len(prompt)
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         self.observed.append((tuple(tokens), first_position))
 
-    def draft(self, history: Sequence[int], n_max: int, sampler: object, rng: np.random.Generator) -> Draft:
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: object, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
         return Draft(tuple(self.propose(history, n_max)), self.source)
 
 
@@ -218,13 +221,15 @@ class SamplingDrafter:
     def source(self) -> DraftSource:
         return DraftSource.DRAFT_MODEL
 
-    def begin(self, prompt: Sequence[int]) -> None:
-        """Nothing to prepare."""
+    def begin(self, prompt: Sequence[int]) -> int:
+        return len(prompt)
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         """Nothing to read."""
 
-    def draft(self, history: Sequence[int], n_max: int, sampler: object, rng: np.random.Generator) -> Draft:
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: object, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
         tokens: list[int] = []
         distributions: list[Distribution] = []
         last = history[-1]
@@ -234,3 +239,8 @@ class SamplingDrafter:
             tokens.append(last)
             distributions.append(q)
         return Draft(tuple(tokens), self.source, tuple(distributions))
+
+
+def freely(i: int, confidence: float) -> bool:
+    """A gate that always lets through."""
+    return True

@@ -19,6 +19,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     "engine": (*QT, "app"),
     "engine/speculation": ("engine.llama", "engine.worker", "engine.service", "engine.measure", *LLAMA),
     "engine/measure": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
+    "engine/bench": ("engine.llama", *LLAMA),
     "engine/chat": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/models": ("engine.llama", "engine.worker", "engine.service", *LLAMA),
     "engine/bundles": (

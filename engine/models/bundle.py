@@ -34,10 +34,19 @@ RUNNABLE_DRAFTERS = frozenset({DrafterKind.NONE, DrafterKind.NGRAM, DrafterKind.
 
 
 class DrafterChoice(msgspec.Struct, frozen=True):
-    """Which drafter; `path` is the drafter's file. It is empty for NONE, NGRAM and an MTP head inside the target."""
+    """Which drafter; `path` is the drafter's file. It is empty for NONE, NGRAM and an MTP head inside the target.
+
+    `with_ngram`: n-gram lookup runs beside a drafter with weights, and is asked first.
+    """
 
     kind: DrafterKind = DrafterKind.NGRAM
     path: str = ""
+    with_ngram: bool = False
+
+    @property
+    def has_ngram(self) -> bool:
+        """Whether n-gram lookup drafts, alone or beside another drafter."""
+        return self.kind is DrafterKind.NGRAM or (self.with_ngram and self.kind.has_weights)
 
     @property
     def can_run(self) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.speculation.cache import common_prefix, evaluate_missing
-from engine.speculation.protocols import CausalModel, Distribution, Draft, Logits, Sampler
+from engine.speculation.confidence import top_probability
+from engine.speculation.protocols import CausalModel, Distribution, Draft, Gate, Logits, Sampler
 from engine.speculation.round import DraftSource
 from engine.speculation.verification import sample
 
@@ -36,17 +37,20 @@ class DraftModelDrafter:
     def source(self) -> DraftSource:
         return DraftSource.DRAFT_MODEL
 
-    def begin(self, prompt: Sequence[int]) -> None:
+    def begin(self, prompt: Sequence[int]) -> int:
         self._prompt = prompt if len(prompt) < self._model.n_ctx else ()
         self._n_agreed = common_prefix(self._model.cached, prompt)
         self._model.rewind(self._n_agreed)
+        return len(prompt)
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         """Keep up with the target in the prompt; drafted tokens are evaluated by `draft`, once it is known
         which stay."""
         evaluate_missing(self._model, self._prompt[: first_position + len(tokens)])
 
-    def draft(self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator) -> Draft:
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
         n_max = min(n_max, self._model.n_ctx - len(history) + 1)
         if n_max <= 0:
             return Draft()
@@ -54,8 +58,12 @@ class DraftModelDrafter:
         ahead = sampler.fork()
         tokens: list[int] = []
         distributions: list[Distribution] = []
+        confidences: list[float] = []
         while True:
             row = self._target_sized(self._model.logits(0))
+            confidences.append(top_probability(row))
+            if not gate(len(tokens), confidences[-1]):
+                break
             if ahead.is_greedy:
                 token = ahead.argmax(row)
             else:
@@ -66,7 +74,12 @@ class DraftModelDrafter:
                 break
             ahead.accept(token)
             self._model.extend([token], n_rows=1)
-        return Draft(tuple(tokens), DraftSource.DRAFT_MODEL, tuple(distributions) if distributions else None)
+        return Draft(
+            tuple(tokens),
+            DraftSource.DRAFT_MODEL,
+            None if ahead.is_greedy else tuple(distributions),
+            tuple(confidences[: len(tokens)]),
+        )
 
     def _catch_up(self, history: Sequence[int]) -> None:
         """Roll back to what was accepted and evaluate the rest of `history`, at least its last token."""

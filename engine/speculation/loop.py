@@ -14,7 +14,16 @@ import numpy as np
 
 from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
-from engine.speculation.protocols import Draft, Drafter, DraftLength, Sampler, Target, TextStream
+from engine.speculation.protocols import (
+    Draft,
+    Drafter,
+    DraftPolicy,
+    DraftRequest,
+    RoundCost,
+    Sampler,
+    Target,
+    TextStream,
+)
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.speculation.stopwatch import Stopwatch
 from engine.speculation.verification import verify
@@ -31,8 +40,8 @@ def decode_rounds(
     prompt: Sequence[int],
     *,
     sampler: Sampler,
-    drafter: Drafter | None,
-    length: DraftLength,
+    drafters: Sequence[Drafter],
+    policy: DraftPolicy,
     text: TextStream,
     max_tokens: int,
     rng: np.random.Generator,
@@ -40,16 +49,17 @@ def decode_rounds(
 ) -> Iterator[Round]:
     """Answer `prompt` with at most `max_tokens` tokens, yielding each round as it is done.
 
-    What `target` has cached of the prompt already is reused. `sampler`, `text` and `rng` are fresh ones for
-    this answer; the prompt is taken into the sampler's penalty state here, as llama-server does. `clock` is
-    in seconds; time in which the caller holds the generator is not counted. The caches are usable, and say
-    truthfully what they hold, whenever the generator is suspended, closed or has raised.
+    `policy` decides before each round which of `drafters` is asked, if any, and how far it drafts.
+    What `target` has cached of the prompt already is reused, as far as every drafter knows it too. `sampler`,
+    `text` and `rng` are fresh ones for this answer; the prompt is taken into the sampler's penalty state here, as
+    llama-server does. `clock` is in seconds; time in which the caller holds the generator is not counted. The caches
+    are usable, and say truthfully what they hold, whenever the generator is suspended, closed or has raised.
 
     Raises EmptyPrompt, PromptTooLong, and what the passes of target and drafter raise (Cancelled,
     DecodeFailed).
     """
     _check_prompt(prompt, target.n_ctx)
-    answer = _Answer(target, sampler, drafter, length, text, max_tokens, rng, clock, [*prompt], len(prompt))
+    answer = _Answer(target, sampler, drafters, policy, text, max_tokens, rng, clock, [*prompt], len(prompt))
     yield from _prompt_passes(answer)
     while answer.finish_reason is None:
         yield _verification_round(answer)
@@ -61,8 +71,8 @@ class _Answer:
 
     target: Target
     sampler: Sampler
-    drafter: Drafter | None
-    length: DraftLength
+    drafters: Sequence[Drafter]
+    policy: DraftPolicy
     text: TextStream
     max_tokens: int
     rng: np.random.Generator
@@ -101,10 +111,9 @@ def _prompt_passes(answer: _Answer) -> Iterator[Round]:
     target, prompt = answer.target, tuple(answer.history)
     for token in prompt:
         answer.sampler.accept(token)
-    if answer.drafter is not None:
-        with watch.drafting():
-            answer.drafter.begin(prompt)
-    target.rewind(n_reusable(target.cached, prompt))
+    with watch.drafting():
+        known = min((drafter.begin(prompt) for drafter in answer.drafters), default=len(prompt))
+    target.rewind(min(n_reusable(target.cached, prompt), known))
     while (done := len(target.cached)) < len(prompt):
         chunk = prompt[done : done + min(PROMPT_CHUNK, target.n_batch)]
         is_last = done + len(chunk) == len(prompt)
@@ -118,27 +127,28 @@ def _verification_round(answer: _Answer) -> Round:
     watch = Stopwatch(answer.clock)
     with watch.drafting():
         draft = _draft(answer)
+    n_cached = len(answer.target.cached)
     # One token, unless the model had to forget more than was asked for in the last rewind.
-    pending = answer.history[len(answer.target.cached) :]
+    pending = answer.history[n_cached:]
+    n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
-    answer.length.learn(len(draft.tokens), outcome.accepted, watch.draft_s, watch.verify_s)
+    answer.policy.learn(RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s))
     return _round(answer, outcome, draft, watch)
 
 
 def _draft(answer: _Answer) -> Draft:
-    """Ask the drafter for what fits into the answer, the context and one pass; keep what the target can
-    read."""
+    """Ask the policy for what fits into the answer, the context and one pass; keep what the target can read."""
     target, n_history = answer.target, len(answer.history)
     n_max = min(
-        answer.length.next_length(),
         answer.max_tokens - answer.n_generated - 1,
         target.n_ctx - n_history - 1,
         target.n_batch - (n_history - len(target.cached)),
         target.max_rows - 1,
     )
-    if answer.drafter is None or n_max <= 0:
+    if not answer.drafters or n_max <= 0:
         return _NO_DRAFT
-    draft = answer.drafter.draft(answer.history, n_max, answer.sampler, answer.rng)
+    request = DraftRequest(answer.history, n_max, answer.sampler, answer.rng)
+    draft = answer.policy.draft(answer.drafters, request)
     return _readable(draft, n_max, target.n_vocab)
 
 
@@ -157,6 +167,7 @@ def _readable(draft: Draft, n_max: int, n_vocab: int) -> Draft:
         draft,
         tokens=draft.tokens[:n],
         distributions=None if draft.distributions is None else draft.distributions[:n],
+        confidences=draft.confidences[:n],
     )
 
 
@@ -170,9 +181,9 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
     try:
         with watch.verifying():
             target.extend(tokens, n_rows)
-        if answer.drafter is not None:
-            with watch.drafting():
-                answer.drafter.observe(tokens, first_position)
+        with watch.drafting():
+            for drafter in answer.drafters:
+                drafter.observe(tokens, first_position)
         with watch.verifying():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
     finally:
@@ -218,4 +229,5 @@ def _round(answer: _Answer, outcome: _Outcome, draft: Draft, watch: Stopwatch, n
         verify_s=watch.verify_s,
         total_s=watch.total_s,
         finish_reason=answer.finish_reason,
+        skip=draft.skip,
     )

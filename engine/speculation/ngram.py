@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.speculation.cache import common_prefix
-from engine.speculation.protocols import Draft, Sampler
+from engine.speculation.protocols import Draft, Gate, Sampler
 from engine.speculation.round import DraftSource
 from engine.speculation.settings import MAX_DRAFT_LENGTH
 
@@ -48,15 +48,18 @@ class NgramDrafter:
     def source(self) -> DraftSource:
         return DraftSource.NGRAM
 
-    def begin(self, prompt: Sequence[int]) -> None:
+    def begin(self, prompt: Sequence[int]) -> int:
         """Keep what the index shares with `prompt`: a conversation's next turn indexes only what is new."""
         self._index.truncate(common_prefix(self._index.tokens, prompt))
         self._index.extend(prompt)
+        return len(prompt)
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         """An n-gram drafter reads nothing of the target."""
 
-    def draft(self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator) -> Draft:
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
         self._index.extend(history)
         match = self._index.longest_match(self._settings.max_match, self._settings.max_candidates)
         if match is None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.speculation.round import DraftSource
+from engine.speculation.round import DraftSource, Skip
 
 Logits = NDArray[np.float32]
 
@@ -89,14 +89,42 @@ class Sampler(Protocol):
         """Return an independent copy, for a drafter that looks ahead."""
 
 
+class HiddenStates(Protocol):
+    """What the target publishes of each pass beside logits, for drafters that read its mind."""
+
+    @property
+    def width(self) -> int:
+        """Numbers per token."""
+
+    def rows(self) -> NDArray[np.float32]:
+        """Return one row per token of the last pass: shape (n_tokens, width), a view valid until the next pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Proposed tokens. `distributions[i]` is exactly what `tokens[i]` was sampled from; None where the draft is a point
-    mass (n-gram, argmax), which is verified by sample-and-match."""
+    mass (n-gram, argmax), which is verified by sample-and-match.
+
+    `confidences[i]` is what the gate was asked about `tokens[i]`; () where it was not asked. `skip` is set by a policy
+    that decided to draft nothing.
+    """
 
     tokens: tuple[int, ...] = ()
     source: DraftSource = DraftSource.NONE
     distributions: tuple[Distribution, ...] | None = None
+    confidences: tuple[float, ...] = ()
+    skip: Skip | None = None
+
+
+class Gate(Protocol):
+    """Whether to go on with a draft: asked before token `i` (0 is the first) is chosen, with the drafter's confidence.
+
+    The confidence is the probability of the drafter's most likely token, or what its confidence head says. It is known
+    before the token is chosen: a sampled token that has been chosen is submitted, whatever it is, or the output would
+    be biased. Where the gate says no the draft ends before token `i`.
+    """
+
+    def __call__(self, i: int, confidence: float) -> bool: ...
 
 
 class Drafter(Protocol):
@@ -104,31 +132,72 @@ class Drafter(Protocol):
 
     The loop calls `begin` once for a prompt, `observe` after every pass of the target (prompt chunks and verification
     passes alike, before anything is rolled back, so a drafter that reads the target's hidden states can copy them), and
-    `draft` before every verification. `history` is always the whole committed sequence, prompt and answer, whose last
-    token the target has not evaluated yet.
+    `draft` before a verification, if the policy asks this drafter. `history` is always the whole committed sequence,
+    prompt and answer, whose last token the target has not evaluated yet.
     """
 
     @property
     def source(self) -> DraftSource: ...
 
-    def begin(self, prompt: Sequence[int]) -> None: ...
+    def begin(self, prompt: Sequence[int]) -> int:
+        """Prepare for `prompt`; return how many of its first tokens need not be observed.
+
+        A drafter that reads hidden states returns how many it has read already, so that the target shows it the rest;
+        one that reads none returns len(prompt).
+        """
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
-        """The target has just evaluated `tokens` at positions from `first_position` on."""
+        """The target has just evaluated `tokens` at positions from `first_position` on.
 
-    def draft(self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator) -> Draft:
-        """Propose at most `n_max` tokens to follow `history`; an empty draft is fine.
+        Positions may go back: what was observed from `first_position` on before is void then. In a verification pass
+        the drafted tokens are among `tokens`, rejected ones too.
+        """
+
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
+        """Propose at most `n_max` tokens to follow `history`, as far as `gate` lets it; an empty draft is fine.
 
         Whether a sampled token is submitted must not depend on that token or on later ones (it would bias the output).
         """
 
 
-class DraftLength(Protocol):
-    """Decides how far to draft before each round: a fixed length today, the adaptive controller later."""
+@dataclass(frozen=True, slots=True)
+class DraftRequest:
+    """What a policy drafts for: at most `n_max` (at least 1) tokens after `history`."""
 
-    def next_length(self) -> int: ...
+    history: Sequence[int]
+    n_max: int
+    sampler: Sampler
+    rng: np.random.Generator
 
-    def learn(self, drafted: int, accepted: int, draft_s: float, verify_s: float) -> None: ...
+
+@dataclass(frozen=True, slots=True)
+class RoundCost:
+    """What one verification round cost and gave.
+
+    The target's pass was over `n_pass` tokens after `n_cached`, `draft` was verified in it and its first `accepted`
+    tokens were accepted. Seconds of the lane's own clock.
+    """
+
+    n_pass: int
+    n_cached: int
+    draft: Draft
+    accepted: int
+    draft_s: float
+    verify_s: float
+
+
+class DraftPolicy(Protocol):
+    """Decides before each round whether to draft, with which drafter and how far.
+
+    It may look at history, costs and confidences, never at what the target thinks of tokens not yet submitted.
+    """
+
+    def draft(self, drafters: Sequence[Drafter], request: DraftRequest) -> Draft: ...
+
+    def learn(self, cost: RoundCost) -> None:
+        """Called after every verification round, those without a draft too."""
 
 
 class TextStream(Protocol):

@@ -13,6 +13,10 @@ class DraftSource(StrEnum):
     NONE = "none"
     NGRAM = "ngram"
     DRAFT_MODEL = "draft-model"
+    MTP = "mtp"
+    EAGLE3 = "eagle3"
+    DFLASH = "dflash"
+    DSPARK = "dspark"
 
 
 class FinishReason(StrEnum):
@@ -21,6 +25,22 @@ class FinishReason(StrEnum):
     STOP = "stop"
     LENGTH = "length"
     CANCELLED = "cancelled"
+
+
+class Skip(msgspec.Struct, frozen=True):
+    """Why the controller drafted nothing though it could, in figures of this computer and this answer.
+
+    The best draft that there was is of `n_tokens` tokens from `source`. A target pass over it and one token more costs
+    `pass_cost` single passes, drafting it `draft_cost`. It would need `needed_acceptance` of its tokens accepted to be
+    worth that (above 1: nothing would be enough); `expected_acceptance` is what such drafts have had.
+    """
+
+    source: DraftSource
+    n_tokens: int
+    pass_cost: float
+    draft_cost: float
+    needed_acceptance: float
+    expected_acceptance: float
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -33,6 +53,7 @@ class Round(msgspec.Struct, frozen=True):
     `tokens[:accepted]` were drafted and accepted, the rest is the target's own. `pieces[i]` is the text that became
     visible with `tokens[i]`: concatenated over all rounds it is the answer, so a character that spans two tokens
     appears with the second, and text that might be the start of a stop string appears once that is settled.
+    `skip` says why nothing was drafted, where the controller decided that.
     Times are in seconds of the lane's own clock: `total_s` covers draft, verification and everything between.
     """
 
@@ -46,6 +67,7 @@ class Round(msgspec.Struct, frozen=True):
     verify_s: float = 0.0
     total_s: float = 0.0
     finish_reason: FinishReason | None = None
+    skip: Skip | None = None
 
     @property
     def is_prompt_pass(self) -> bool:

@@ -42,12 +42,23 @@ class SamplingSettings(msgspec.Struct, frozen=True):
 
 
 class GenerationSettings(msgspec.Struct, frozen=True):
-    """How one lane answers: `draft_length` tokens a round (0 to 16), at most `max_tokens`, ending at a stop string."""
+    """How one lane answers: `draft_length` tokens a round (0 to 16; None: the controller decides before each round),
+    at most `max_tokens`, ending at a stop string.
+
+    With a `grammar` (GBNF) or a `json_schema` (JSON text) the answer is one that it allows; at most one may be set.
+    """
 
     sampling: SamplingSettings = SamplingSettings()
     max_tokens: int = DEFAULT_MAX_TOKENS
-    draft_length: int = DEFAULT_DRAFT_LENGTH
+    draft_length: int | None = None
     stop: tuple[str, ...] = ()
+    grammar: str = ""
+    json_schema: str = ""
+
+    @property
+    def drafts(self) -> bool:
+        """Whether a drafter is ever asked."""
+        return self.draft_length != 0
 
 
 def check_generation(settings: GenerationSettings) -> None:
@@ -84,10 +95,11 @@ def check_generation(settings: GenerationSettings) -> None:
         ),
         (1 <= settings.max_tokens <= 1_000_000, "The number of tokens must be between 1 and 1000000."),
         (
-            0 <= settings.draft_length <= MAX_DRAFT_LENGTH,
+            settings.draft_length is None or 0 <= settings.draft_length <= MAX_DRAFT_LENGTH,
             f"The draft length must be between 0 and {MAX_DRAFT_LENGTH} tokens.",
         ),
         (all(settings.stop), "A stop text must not be empty."),
+        (not (settings.grammar and settings.json_schema), "Give a grammar or a JSON schema, not both."),
     )
     for holds, sentence in rules:
         if not holds:

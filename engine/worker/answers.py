@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from engine.speculation.draft_length import FixedLength
 from engine.speculation.loop import decode_rounds
 from engine.speculation.protocols import Drafter
 from engine.speculation.round import FinishReason, Round
-from engine.speculation.settings import GenerationSettings
+from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
 from engine.worker.loading import LoadedBundle
 from engine.worker.messages import (
     PLAIN_LANE,
@@ -40,17 +40,20 @@ def answer(
     settings: GenerationSettings,
     *,
     speculative: bool,
+    fresh: bool = False,
     emit: Emit,
 ) -> None:
-    """Answer `prompt` in the conversation's context, whose cache is reused; ends with LaneFinished.
+    """Answer `prompt` in the conversation's context, whose cache is reused unless `fresh`; ends with LaneFinished.
 
     Raises EmptyPrompt, PromptTooLong and DecodeFailed; a cancel is not an error here.
     """
     seed = settings.sampling.seed or 0
+    if fresh:
+        bundle.forget()
     emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     lane = SPECULATIVE_LANE if speculative else PLAIN_LANE
     text = AnswerText(bundle.target.vocabulary.piece, settings.stop)
-    rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafter if speculative else None, text)
+    rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafters if speculative else (), text)
     _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
 
 
@@ -78,8 +81,8 @@ def compare(
         for lane in (PLAIN_LANE, SPECULATIVE_LANE)
     }
     rounds = (
-        _rounds(bundle, plain, prompt, settings, None, texts[PLAIN_LANE]),
-        _rounds(bundle, bundle.context, prompt, settings, bundle.drafter, texts[SPECULATIVE_LANE]),
+        _rounds(bundle, plain, prompt, settings, (), texts[PLAIN_LANE]),
+        _rounds(bundle, bundle.context, prompt, settings, bundle.drafters, texts[SPECULATIVE_LANE]),
     )
     tokens = _report(job, texts, race(rounds), emit)
     if not settings.sampling.is_greedy:
@@ -92,7 +95,7 @@ def _rounds(
     context: Context,
     prompt: list[int],
     settings: GenerationSettings,
-    drafter: Drafter | None,
+    drafters: Sequence[Drafter],
     text: AnswerText,
 ) -> Iterator[Round]:
     return decode_rounds(
@@ -100,8 +103,8 @@ def _rounds(
         prompt,
         sampler=ChainSampler(bundle.target.vocabulary, settings.sampling),
         # A draft model would read the prompt even if it is never asked.
-        drafter=drafter if settings.draft_length else None,
-        length=FixedLength(settings.draft_length),
+        drafters=drafters if settings.drafts else (),
+        policy=FixedLength(DEFAULT_DRAFT_LENGTH if settings.draft_length is None else settings.draft_length),
         text=text,
         max_tokens=settings.max_tokens,
         rng=np.random.default_rng(settings.sampling.seed),

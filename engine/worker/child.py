@@ -16,8 +16,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.worker.messages import Command, encode_command
+from engine.worker.messages import Command
 from engine.worker.process import run_worker
+from engine.worker.wire import encode_command
 
 WorkerEntry = Callable[[Connection, Connection, str], None]
 

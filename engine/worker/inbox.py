@@ -22,8 +22,8 @@ from engine.worker.messages import (
     Race,
     Shutdown,
     Unload,
-    decode_command,
 )
+from engine.worker.wire import decode_command
 
 Job = LoadBundle | Unload | Generate | Race | ListDevices | MeasureBudget | MeasureDevices
 

@@ -53,7 +53,7 @@ class LoadedBundle:
     grown_bytes: int
     drafter_model: Model | None = None
     drafter_context: Context | None = None
-    drafter: Drafter | None = None
+    drafters: tuple[Drafter, ...] = ()
     _plain_context: Context | None = None
 
     def plain_context(self) -> Context:
@@ -106,7 +106,7 @@ class LoadedBundle:
         """Empty every cache, the drafter's memory included."""
         for context in self.contexts():
             context.rewind(0)
-        self.drafter = make_drafter(self.request.drafter, self.drafter_context, self.target.n_vocab)
+        self.drafters = make_drafters(self.request.drafter, self.drafter_context, self.target.n_vocab)
 
     def close(self) -> None:
         # A model closes the contexts that were made from it.
@@ -154,7 +154,7 @@ def open_bundle(
         grown_bytes=max(_resident_bytes() - before_bytes, 0),
         drafter_model=drafter_model,
         drafter_context=drafter_context,
-        drafter=make_drafter(request.drafter, drafter_context, target.n_vocab),
+        drafters=make_drafters(request.drafter, drafter_context, target.n_vocab),
     )
 
 
@@ -172,13 +172,12 @@ def _warm(context: Context) -> Context:
     return context
 
 
-def make_drafter(choice: DrafterChoice, context: Context | None, n_target_vocab: int) -> Drafter | None:
-    """Return a drafter without memory of any conversation, None for no drafting."""
-    if choice.kind is DrafterKind.NGRAM:
-        return NgramDrafter()
+def make_drafters(choice: DrafterChoice, context: Context | None, n_target_vocab: int) -> tuple[Drafter, ...]:
+    """Return the drafters of `choice`, without memory of any conversation; () for no drafting."""
+    beside: tuple[Drafter, ...] = (NgramDrafter(),) if choice.has_ngram else ()
     if choice.kind is DrafterKind.MODEL and context is not None:
-        return DraftModelDrafter(context, n_target_vocab)
-    return None
+        return (*beside, DraftModelDrafter(context, n_target_vocab))
+    return beside
 
 
 def _open(

@@ -1,4 +1,4 @@
-"""The boundary between the app's process and the worker: frozen, typed messages, msgpack on the wire.
+"""The boundary between the app's process and the worker: frozen, typed messages (engine/worker/wire.py sends them).
 
 Commands go to the worker, events come back. Every job has an id that the sender chose; every job ends with exactly one
 of `Finished`, `Loaded`, `Unloaded`, `DevicesListed`, `DevicesMeasured`, `BudgetMeasured` or `Failed`. `Cancel` ends a
@@ -8,7 +8,6 @@ kind "Cancelled".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -16,6 +15,7 @@ import msgspec
 from engine.budget.budget import Budget, BudgetQuestion, KvType
 from engine.chat.messages import Prompt as Prompt
 from engine.models.bundle import DrafterChoice
+from engine.models.capability import DrafterCapability as DrafterCapability
 from engine.models.description import Device as Device
 from engine.models.description import LoadedModel as LoadedModel
 from engine.recommend.advice import ComputerSpeed
@@ -60,12 +60,16 @@ class Unload(msgspec.Struct, frozen=True, tag=True):
 
 
 class Generate(msgspec.Struct, frozen=True, tag=True):
-    """One lane: `speculative` says whether the loaded drafter is used. Reuses the conversation's cache."""
+    """One lane: `speculative` says whether the loaded drafters are used.
+
+    Reuses the conversation's cache, unless `fresh`: then it begins with empty ones, as a measurement does.
+    """
 
     job: int
     prompt: Prompt
     settings: GenerationSettings
     speculative: bool = True
+    fresh: bool = False
 
 
 class Race(msgspec.Struct, frozen=True, tag=True):
@@ -125,10 +129,11 @@ Command = (
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """The worker has started and takes commands."""
+    """The worker has started and takes commands. `drafters` is what this build of llama.cpp can draft with."""
 
     pid: int
     llama_cpp_version: str
+    drafters: tuple[DrafterCapability, ...] = ()
 
 
 class LoadProgress(msgspec.Struct, frozen=True, tag=True):
@@ -287,33 +292,3 @@ Event = (
     | Pong
     | LogLine
 )
-
-
-def encode_command(command: Command) -> bytes:
-    """Return `command` as msgpack."""
-    return msgspec.msgpack.encode(command)
-
-
-def decode_command(data: bytes) -> Command:
-    """Return the command in `data`; raises msgspec.DecodeError on anything else."""
-    return msgspec.msgpack.decode(data, type=Command)
-
-
-EncodedEvent = msgspec.Raw
-
-
-def encode_event(event: Event) -> EncodedEvent:
-    """Return `event` as msgpack, for join_events; raises OverflowError for a number beyond 64 bits, UnicodeEncodeError
-    for text that is not valid.
-    """
-    return EncodedEvent(msgspec.msgpack.encode(event))
-
-
-def join_events(events: Sequence[EncodedEvent]) -> bytes:
-    """Return `events` as one msgpack message."""
-    return msgspec.msgpack.encode(events)
-
-
-def decode_events(data: bytes) -> tuple[Event, ...]:
-    """Return the events in `data`; raises msgspec.DecodeError on anything else."""
-    return msgspec.msgpack.decode(data, type=tuple[Event, ...])

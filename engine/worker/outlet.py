@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from engine.worker.messages import EncodedEvent, Event, RoundDone, encode_event, join_events
+from engine.worker.messages import Event, RoundDone
 from engine.worker.process import leave
+from engine.worker.wire import EncodedEvent, encode_event, join_events
 
 ROUNDS_EVERY_S = 1 / 30
 

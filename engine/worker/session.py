@@ -144,7 +144,15 @@ class LlamaSession:
         bundle = self._require_bundle()
         tokens = bundle.tokenizer.tokens(job.prompt)
         settings = _complete(job.settings, bundle.tokenizer.stop(job.prompt))
-        answer(bundle, job.job, tokens, settings, speculative=job.speculative, emit=self._emit_step)
+        answer(
+            bundle,
+            job.job,
+            tokens,
+            settings,
+            speculative=job.speculative,
+            fresh=job.fresh,
+            emit=self._emit_step,
+        )
         self._emit(Finished(job.job))
 
     def _race(self, job: Race) -> None:

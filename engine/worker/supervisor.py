@@ -18,19 +18,7 @@ from engine.errors import BadOption, SlipstreamError, WorkerDied
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
 from engine.worker.inbox import Job
-from engine.worker.messages import (
-    Command,
-    Event,
-    Failed,
-    LoadBundle,
-    Loaded,
-    Ping,
-    Pong,
-    Ready,
-    Shutdown,
-    decode_events,
-    encode_command,
-)
+from engine.worker.messages import Command, Event, Failed, LoadBundle, Loaded, Ping, Pong, Ready, Shutdown
 from engine.worker.reload import JobEnd, Reload
 from engine.worker.requests import EndWorker, RequestQueue, StopSupervision
 from engine.worker.supervision import (
@@ -41,6 +29,7 @@ from engine.worker.supervision import (
     WorkerLost,
 )
 from engine.worker.vigil import Vigil
+from engine.worker.wire import decode_events, encode_command
 
 _log = logging.getLogger(__name__)
 

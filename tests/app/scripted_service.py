@@ -14,7 +14,7 @@ from engine.budget.budget import BudgetQuestion
 from engine.models.bundle import Bundle
 from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round
-from engine.speculation.settings import GenerationSettings
+from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
 from engine.worker.messages import (
     Device,
     Failed,
@@ -71,11 +71,12 @@ def pieces_of(text: str) -> list[str]:
 def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool) -> Iterator[Round]:
     """Yield the rounds of one lane."""
     pieces = pieces_of(script.text)[: settings.max_tokens]
-    drafting = speculative and settings.draft_length > 0
+    length = DEFAULT_DRAFT_LENGTH if settings.draft_length is None else settings.draft_length
+    drafting = speculative and length > 0
     yield Round((1000,), (pieces[0],), n_prompt=script.n_prompt, verify_s=0.05, total_s=0.05)
     at, n = 1, 0
     while at < len(pieces):
-        n_drafted = settings.draft_length if drafting else 0
+        n_drafted = length if drafting else 0
         accepted = (
             min(script.accept[n % len(script.accept)], n_drafted, len(pieces) - at - 1) if drafting else 0
         )
@@ -141,7 +142,9 @@ class ScriptedService:
     def unload(self) -> int:
         return self._spawn("unload", None, lambda job: self.tell(Unloaded(job)))
 
-    def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> int:
+    def generate(
+        self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool, fresh: bool = False
+    ) -> int:
         self.prompts.append(prompt)
         lanes = {0: rounds_of(self.script, settings, speculative=speculative)}
         return self._spawn("generate", (prompt, settings, speculative), lambda job: self._run(job, lanes))

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.speculation.draft_length import FixedLength
 from engine.speculation.loop import decode_rounds
-from engine.speculation.protocols import Drafter, DraftLength
+from engine.speculation.protocols import Drafter, DraftPolicy
 from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
 from tests.numpy_models import LetterText, NumpyModel, NumpySampler
@@ -24,21 +24,21 @@ def answer(
     settings: SamplingSettings = GREEDY,
     drafter: Drafter | None = None,
     n_draft: int = 4,
-    length: DraftLength | None = None,
+    policy: DraftPolicy | None = None,
     stop: tuple[str, ...] = (),
     max_tokens: int = 40,
     seed: int = 0,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Round]:
-    """Return the rounds of an answer, not begun yet. `length` replaces `n_draft`. Without `clock`, a clock
+    """Return the rounds of an answer, not begun yet. `policy` replaces `n_draft`. Without `clock`, a clock
     that counts how often it is asked."""
     ticks = itertools.count()
     return decode_rounds(
         target,
         prompt,
         sampler=NumpySampler(settings),
-        drafter=drafter,
-        length=length or FixedLength(n_draft),
+        drafters=() if drafter is None else (drafter,),
+        policy=policy or FixedLength(n_draft),
         text=LetterText(stop),
         max_tokens=max_tokens,
         rng=np.random.default_rng(seed),

@@ -8,7 +8,7 @@ from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.round import DraftSource
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.helpers import answer, tokens_of
-from tests.numpy_models import NumpyModel, NumpySampler, markov_table
+from tests.numpy_models import NumpyModel, NumpySampler, freely, markov_table
 
 N_VOCAB = 10
 TABLE = markov_table(N_VOCAB, seed=3, sharpness=2.0, order=2)
@@ -29,7 +29,7 @@ def test_greedy_draft_is_what_the_small_model_says() -> None:
     expected = tokens_of(answer(NumpyModel(TABLE), PROMPT, max_tokens=5))
     drafter = DraftModelDrafter(small_model(), N_VOCAB)
     drafter.begin(PROMPT)
-    draft = drafter.draft(PROMPT, 5, GREEDY, rng())
+    draft = drafter.draft(PROMPT, 5, GREEDY, rng(), freely)
     assert list(draft.tokens) == expected
     assert (draft.source, draft.distributions) == (DraftSource.DRAFT_MODEL, None)
 
@@ -38,7 +38,7 @@ def test_sampled_draft_keeps_what_each_token_was_sampled_from() -> None:
     model = small_model()
     drafter = DraftModelDrafter(model, N_VOCAB)
     drafter.begin(PROMPT)
-    draft = drafter.draft(PROMPT, 3, SAMPLED, rng())
+    draft = drafter.draft(PROMPT, 3, SAMPLED, rng(), freely)
     assert draft.distributions is not None
     for i, q in enumerate(draft.distributions):
         expected = SAMPLED.distribution(model.row_after([*PROMPT, *draft.tokens[:i]]))
@@ -51,7 +51,7 @@ def test_look_ahead_applies_penalties_to_its_own_tokens_and_leaves_the_requests_
     model = small_model()
     drafter = DraftModelDrafter(model, N_VOCAB)
     drafter.begin(PROMPT)
-    tokens = drafter.draft(PROMPT, 8, sampler, rng()).tokens
+    tokens = drafter.draft(PROMPT, 8, sampler, rng(), freely).tokens
     assert len(set(tokens)) == 8
     assert sampler.argmax(model.row_after(PROMPT)) == tokens[0]
 
@@ -72,11 +72,11 @@ def test_draft_of_n_tokens_takes_n_passes() -> None:
     drafter.begin(PROMPT)
     drafter.observe(PROMPT, 0)
     history, model.n_passes, model.n_evaluated = [*PROMPT, 5], 0, 0
-    draft = drafter.draft(history, 4, GREEDY, rng())
+    draft = drafter.draft(history, 4, GREEDY, rng(), freely)
     assert (model.n_passes, model.n_evaluated) == (4, 4)
     # All accepted: the last drafted token and the target's own are caught up in one pass.
     history += [*draft.tokens, 6]
-    drafter.draft(history, 4, GREEDY, rng())
+    drafter.draft(history, 4, GREEDY, rng(), freely)
     assert (model.n_passes, model.n_evaluated) == (8, 4 + 5)
 
 
@@ -84,9 +84,9 @@ def test_rejected_tokens_are_rolled_back() -> None:
     model = small_model()
     drafter = DraftModelDrafter(model, N_VOCAB)
     drafter.begin(PROMPT)
-    draft = drafter.draft(PROMPT, 4, GREEDY, rng())
+    draft = drafter.draft(PROMPT, 4, GREEDY, rng(), freely)
     history = [*PROMPT, draft.tokens[0], (draft.tokens[1] + 1) % N_VOCAB]
-    drafter.draft(history, 1, GREEDY, rng())
+    drafter.draft(history, 1, GREEDY, rng(), freely)
     assert list(model.cached) == history
 
 
@@ -96,7 +96,7 @@ def test_long_gap_is_caught_up_in_passes_that_a_batch_holds() -> None:
     history = list(range(10)) * 3
     drafter.begin(history[:2])
     expected = int(model.row_after(history).argmax())
-    assert drafter.draft(history, 1, GREEDY, rng()).tokens == (expected,)
+    assert drafter.draft(history, 1, GREEDY, rng(), freely).tokens == (expected,)
 
 
 def test_next_prompt_reuses_what_it_shares() -> None:
@@ -115,9 +115,9 @@ def test_draft_stops_where_the_small_models_context_ends() -> None:
     drafter = DraftModelDrafter(small_model(n_ctx=6), N_VOCAB)
     drafter.begin(PROMPT)
     # Positions 5 and 6 can still be evaluated; the last drafted token need not be.
-    assert len(drafter.draft(PROMPT, 8, GREEDY, rng()).tokens) == 3
-    assert len(drafter.draft([*PROMPT, 5, 6], 8, GREEDY, rng()).tokens) == 1
-    assert drafter.draft([*PROMPT, 5, 6, 7], 8, GREEDY, rng()).tokens == ()
+    assert len(drafter.draft(PROMPT, 8, GREEDY, rng(), freely).tokens) == 3
+    assert len(drafter.draft([*PROMPT, 5, 6], 8, GREEDY, rng(), freely).tokens) == 1
+    assert drafter.draft([*PROMPT, 5, 6, 7], 8, GREEDY, rng(), freely).tokens == ()
 
 
 def test_prompt_beyond_the_small_models_context_is_not_read() -> None:
@@ -126,7 +126,7 @@ def test_prompt_beyond_the_small_models_context_is_not_read() -> None:
     prompt = list(range(10))
     drafter.begin(prompt)
     drafter.observe(prompt, 0)
-    assert drafter.draft([*prompt, 1], 4, GREEDY, rng()).tokens == ()
+    assert drafter.draft([*prompt, 1], 4, GREEDY, rng(), freely).tokens == ()
     assert model.n_evaluated == 0
 
 
@@ -136,7 +136,7 @@ def test_ids_that_only_the_small_model_has_are_never_proposed(sampler: NumpySamp
     table[..., N_VOCAB - 2 :] += 50.0
     drafter = DraftModelDrafter(NumpyModel(table, max_rows=1), N_VOCAB - 2)
     drafter.begin(PROMPT)
-    draft = drafter.draft(PROMPT, 8, sampler, rng())
+    draft = drafter.draft(PROMPT, 8, sampler, rng(), freely)
     assert len(draft.tokens) == 8
     assert max(draft.tokens) < N_VOCAB - 2
     assert all(max(q.ids) < N_VOCAB - 2 for q in draft.distributions or ())
@@ -148,7 +148,7 @@ def test_ids_that_only_the_small_model_has_are_never_proposed(sampler: NumpySamp
 def test_ids_that_only_the_target_has_are_impossible(sampler: NumpySampler) -> None:
     drafter = DraftModelDrafter(small_model(), N_VOCAB + 3)
     drafter.begin(PROMPT)
-    assert max(drafter.draft(PROMPT, 8, sampler, rng()).tokens) < N_VOCAB
+    assert max(drafter.draft(PROMPT, 8, sampler, rng(), freely).tokens) < N_VOCAB
 
 
 def test_cancelled_draft_leaves_a_cache_to_go_on_with() -> None:
@@ -159,7 +159,7 @@ def test_cancelled_draft_leaves_a_cache_to_go_on_with() -> None:
         model.cancel_at_pass = n
         histories = ([*PROMPT, 5], [*PROMPT, 5, 6, 7])
         with pytest.raises(Cancelled):
-            [drafter.draft(history, 4, GREEDY, rng()) for history in histories]
-        again = drafter.draft([*PROMPT, 5, 6, 7], 4, GREEDY, rng())
-        fresh = DraftModelDrafter(small_model(), N_VOCAB).draft([*PROMPT, 5, 6, 7], 4, GREEDY, rng())
+            [drafter.draft(history, 4, GREEDY, rng(), freely) for history in histories]
+        again = drafter.draft([*PROMPT, 5, 6, 7], 4, GREEDY, rng(), freely)
+        fresh = DraftModelDrafter(small_model(), N_VOCAB).draft([*PROMPT, 5, 6, 7], 4, GREEDY, rng(), freely)
         assert again == fresh

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
+from engine.speculation.draft_length import FixedLength
 from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
-from engine.speculation.protocols import Drafter
+from engine.speculation.protocols import Draft, Drafter, DraftRequest, RoundCost
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.helpers import answer, text_of, tokens_of
@@ -348,22 +349,42 @@ def test_drafter_observes_every_evaluated_token_at_its_position() -> None:
     assert [seen[at] for at in range(len(sequence) - 1)] == sequence[:-1]
 
 
-def test_draft_length_learns_from_every_verification() -> None:
+def test_policy_learns_from_every_verification() -> None:
     @dataclass
     class Learning:
-        learnt: list[tuple[int, int, float, float]]
+        learnt: list[RoundCost]
 
-        def next_length(self) -> int:
-            return 2 if self.learnt else 0
+        def draft(self, drafters: Sequence[Drafter], request: DraftRequest) -> Draft:
+            length = FixedLength(2 if self.learnt else 0)
+            return length.draft(drafters, request)
 
-        def learn(self, drafted: int, accepted: int, draft_s: float, verify_s: float) -> None:
-            self.learnt.append((drafted, accepted, draft_s, verify_s))
+        def learn(self, cost: RoundCost) -> None:
+            self.learnt.append(cost)
 
-    length = Learning([])
-    rounds = list(answer(model(), drafter=ScriptedDrafter(half_right), length=length))
+    policy = Learning([])
+    rounds = list(answer(model(), drafter=ScriptedDrafter(half_right), policy=policy))
     decoded = [done for done in rounds if not done.is_prompt_pass]
-    assert length.learnt == [(len(d.drafted), d.accepted, d.draft_s, d.verify_s) for d in decoded]
-    assert {drafted for drafted, *_ in length.learnt} >= {0, 2}
+    told = [(cost.draft.tokens, cost.accepted, cost.draft_s, cost.verify_s) for cost in policy.learnt]
+    assert told == [(d.drafted, d.accepted, d.draft_s, d.verify_s) for d in decoded]
+    assert {len(cost.draft.tokens) for cost in policy.learnt} >= {0, 2}
+    n_cached = len(PROMPT)
+    for cost, done in zip(policy.learnt, decoded, strict=True):
+        assert (cost.n_pass, cost.n_cached) == (1 + len(done.drafted), n_cached)
+        n_cached += len(done.tokens)
+
+
+def test_what_a_drafter_does_not_know_of_the_prompt_is_shown_to_it_again() -> None:
+    class Forgetful(ScriptedDrafter):
+        def begin(self, prompt: Sequence[int]) -> int:
+            super().begin(prompt)
+            return 1
+
+    target = model()
+    list(answer(target, PROMPT, max_tokens=1))
+    drafter = Forgetful(half_right)
+    said = tokens_of(answer(target, PROMPT, drafter=drafter))
+    assert drafter.observed[0] == (tuple(PROMPT[1:]), 1)
+    assert said == plain_answer()
 
 
 def test_penalties_count_the_prompt() -> None:

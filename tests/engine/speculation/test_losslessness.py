@@ -22,6 +22,7 @@ from tests.numpy_models import (
     NumpySampler,
     SamplingDrafter,
     ScriptedDrafter,
+    freely,
     markov_table,
 )
 
@@ -54,7 +55,7 @@ def verified_chain(p: Logits, drafter: Drafter, n_draft: int, seed: int) -> list
     rows = list(p)
     tokens = [0]
     while len(tokens) < N_SAMPLES:
-        draft = drafter.draft(tokens[-1:], n_draft, sampler, rng)
+        draft = drafter.draft(tokens[-1:], n_draft, sampler, rng, freely)
         context = (tokens[-1], *draft.tokens)
         tokens.extend([token for token, _ in verify(draft, lambda i, c=context: rows[c[i]], sampler, rng)])  # type: ignore[misc]
     return tokens
@@ -72,8 +73,8 @@ def answer_tokens(
         NumpyModel(p, n_ctx=n_tokens + 10),
         [0],
         sampler=NumpySampler(settings),
-        drafter=drafter,
-        length=FixedLength(n_draft),
+        drafters=() if drafter is None else (drafter,),
+        policy=FixedLength(n_draft),
         text=LetterText(),
         max_tokens=n_tokens,
         rng=np.random.default_rng(seed),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.speculation.ngram import Match, NgramDrafter, NgramIndex, NgramSettings
 from engine.speculation.round import DraftSource
 from engine.speculation.settings import SamplingSettings
-from tests.numpy_models import NumpySampler
+from tests.numpy_models import NumpySampler, freely
 
 RNG = np.random.default_rng(0)
 SAMPLER = NumpySampler(SamplingSettings())
@@ -19,7 +19,7 @@ SAMPLER = NumpySampler(SamplingSettings())
 def drafted(history: Sequence[int], n_max: int = 4, settings: NgramSettings | None = None) -> list[int]:
     drafter = NgramDrafter(settings or NgramSettings(min_match=2, max_match=8))
     drafter.begin(history)
-    return list(drafter.draft(history, n_max, SAMPLER, RNG).tokens)
+    return list(drafter.draft(history, n_max, SAMPLER, RNG, freely).tokens)
 
 
 def test_what_followed_before_is_proposed() -> None:
@@ -61,7 +61,7 @@ def test_repetition_is_continued_beyond_its_end() -> None:
 def test_draft_is_a_point_mass() -> None:
     drafter = NgramDrafter(NgramSettings(min_match=2))
     drafter.begin([1, 2, 3, 1, 2])
-    draft = drafter.draft([1, 2, 3, 1, 2], 1, SAMPLER, RNG)
+    draft = drafter.draft([1, 2, 3, 1, 2], 1, SAMPLER, RNG, freely)
     assert (draft.tokens, draft.source, draft.distributions) == ((3,), DraftSource.NGRAM, None)
 
 
@@ -69,15 +69,15 @@ def test_answer_tokens_are_found_too() -> None:
     drafter = NgramDrafter(NgramSettings(min_match=2))
     drafter.begin([9, 9, 1])
     history = [9, 9, 1, 2, 3, 4]
-    assert drafter.draft(history, 2, SAMPLER, RNG).tokens == ()
-    assert drafter.draft([*history, 1, 2, 3], 2, SAMPLER, RNG).tokens == (4, 1)
+    assert drafter.draft(history, 2, SAMPLER, RNG, freely).tokens == ()
+    assert drafter.draft([*history, 1, 2, 3], 2, SAMPLER, RNG, freely).tokens == (4, 1)
 
 
 def test_tokens_of_an_edited_away_answer_are_forgotten() -> None:
     drafter = NgramDrafter(NgramSettings(min_match=2))
     drafter.begin([9, 1, 2, 3, 4])
     drafter.begin([9, 1, 7, 1, 2])
-    assert drafter.draft([9, 1, 7, 1, 2], 2, SAMPLER, RNG).tokens == ()
+    assert drafter.draft([9, 1, 7, 1, 2], 2, SAMPLER, RNG, freely).tokens == ()
 
 
 def test_number_of_places_looked_at_is_bounded() -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from engine.worker.child import WorkerChild
 from engine.worker.death import describe_death
-from engine.worker.messages import Ping, Pong, Ready, Shutdown, decode_events
+from engine.worker.messages import Ping, Pong, Ready, Shutdown
 from engine.worker.process import EXIT_CANNOT_START
+from engine.worker.wire import decode_events
 from tests.engine.worker.pretend import run_pretend_worker
 
 PATIENCE_S = 20.0

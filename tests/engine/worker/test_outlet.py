@@ -5,8 +5,9 @@ from multiprocessing import Pipe
 import pytest
 
 from engine.speculation.round import Round
-from engine.worker.messages import Event, Finished, RoundDone, decode_events
+from engine.worker.messages import Event, Finished, RoundDone
 from engine.worker.outlet import ROUNDS_EVERY_S, EventOutlet
+from engine.worker.wire import decode_events
 
 
 class Outlet:

@@ -1,0 +1,1 @@
+"""Measuring a bundle over a suite of tasks: off, auto and fixed draft lengths, in turn."""

@@ -1,0 +1,44 @@
+"""Runs a plan through the service, one answer at a time: who drives it hands it the service's events."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from engine.bench.plan import Task
+from engine.bench.results import BenchResult
+from engine.service import EngineService, ServiceEvent
+
+
+class BenchProgress(Protocol):
+    """Where a bench stands."""
+
+    n_done: int
+    n_total: int
+    task: Task | None
+    mode: str
+    left_s: float | None
+    """What is left by what is done so far; None before anything is."""
+
+
+class Bench(Protocol):
+    """One bench. Call `start` when the bundle is loaded, then `take` with every event of the service until `is_done`.
+
+    Nothing blocks. `cancel` ends it after the running answer is broken off; what was measured stays in `result`.
+    """
+
+    def start(self, service: EngineService) -> None: ...
+
+    def take(self, event: ServiceEvent) -> bool:
+        """Take an event; return whether `result` or `progress` changed."""
+
+    def cancel(self) -> None: ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    @property
+    def progress(self) -> BenchProgress: ...
+
+    @property
+    def result(self) -> BenchResult:
+        """What is measured so far; `is_complete` says whether that is all."""

@@ -1,0 +1,81 @@
+"""What came out of a bench: one record per run, and figures per category and mode."""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine.bench.plan import OFF
+
+
+class BenchRunRecord(msgspec.Struct, frozen=True):
+    """One answer of one task in one mode."""
+
+    task: str
+    category: str
+    mode: str
+    repeat: int
+    n_prompt: int
+    n_tokens: int
+    tokens_per_s: float | None
+    end_to_end_s: float
+    prefill_s: float
+    rounds: int
+    drafted_by_position: tuple[int, ...] = ()
+    accepted_by_position: tuple[int, ...] = ()
+
+
+class ModeFigures(msgspec.Struct, frozen=True):
+    """One category in one mode. `speedup` is the geometric mean over tasks of tokens/s over those of "off".
+
+    `tokens_per_s` is the median over runs, with lowest and highest. None: not measured.
+    """
+
+    category: str
+    mode: str
+    n_runs: int
+    tokens_per_s: float | None
+    tokens_per_s_lowest: float | None
+    tokens_per_s_highest: float | None
+    speedup: float | None
+    acceptance_rate: float | None
+    mean_accepted_length: float | None
+    acceptance_by_position: tuple[float, ...] = ()
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.mode == OFF
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """Where it was measured."""
+
+    system: str
+    processor: str
+    devices: tuple[str, ...]
+    n_threads: int
+    slipstream: str
+    llama_cpp: str
+
+
+class BenchResult(msgspec.Struct, frozen=True):
+    """A whole bench of one bundle; `figures` has every category in every mode, `overall` the geometric means."""
+
+    bundle: str
+    target: str
+    drafter: str
+    temperature: float
+    machine: Machine
+    figures: tuple[ModeFigures, ...]
+    overall: tuple[ModeFigures, ...]
+    runs: tuple[BenchRunRecord, ...] = ()
+    measured_at: str = ""
+    is_complete: bool = True
+
+    @property
+    def best_mode(self) -> ModeFigures | None:
+        """The mode of the highest overall speed-up, None where nothing was compared."""
+        return max(
+            (one for one in self.overall if one.speedup is not None),
+            key=lambda one: one.speedup or 0.0,
+            default=None,
+        )
