@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from tests.make_models import shapes
-from tests.make_models.gguf_file import TRAINED, Weights, read_weights, write_model
+from tests.make_models.gguf_file import TRAINED, Weights, read_weights, tokenizer, write_model
 from tests.make_models.random_weights import random_weights
 from tests.make_models.shapes import N_EMBD, Settings
 
@@ -82,7 +82,7 @@ def _trained_dflash() -> Weights:
 
 
 def _block_drafter(path: Path, settings: Settings, weights: Weights) -> Path:
-    return write_model(path, "dflash", settings, weights, with_mask=True)
+    return write_model(path, "dflash", settings, weights, tokenizer(with_mask=True))
 
 
 # ----------------------------------------------------------------------------------------- qwen3, EAGLE-3

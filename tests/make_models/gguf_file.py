@@ -15,7 +15,10 @@ from tests.engine.models.gguf_writer import ARRAY, INT32, Entry, gguf, tensor
 
 TRAINED: Final = Path(__file__).parents[1] / "models"
 ALIGNMENT: Final = 32
+TOKENS: Final = "tokenizer.ggml.tokens"
 _F32, _I64 = 0, 27
+_NORMAL: Final = 1
+"""llama.cpp's kind of a token that stands for text (LLAMA_TOKEN_TYPE_NORMAL)."""
 _GGML_TYPES: Final = {"float32": _F32, "int64": _I64}
 _NUMPY_TYPES: Final = {_F32: np.float32, _I64: np.int64}
 
@@ -23,10 +26,10 @@ Weights = dict[str, NDArray[Any]]
 """Tensors by name, in numpy's order of dimensions, which is ggml's reversed."""
 
 
-def tokenizer(*, with_mask: bool = False) -> dict[str, Entry]:
+def tokenizer(*, with_mask: bool = False, n_more: int = 0) -> dict[str, Entry]:
     """Return the vocabulary of the trained models: 256 bytes, 120 merges and 8 control tokens.
 
-    `with_mask` tells which of them the mask token is, as the trained block drafters do.
+    `with_mask` tells which of them the mask token is, as the trained block drafters do; `n_more` tokens follow them.
     """
     name = "llama-dflash.gguf" if with_mask else "llama.gguf"
     metadata = read_header(TRAINED / name).metadata
@@ -36,9 +39,11 @@ def tokenizer(*, with_mask: bool = False) -> dict[str, Entry]:
             continue
         if isinstance(value, tuple) and isinstance(value[0], int):
             # llama.cpp wants the kinds of tokens as signed numbers.
-            entries[key] = struct.pack(f"<IIQ{len(value)}i", ARRAY, INT32, len(value), *value)
+            kinds = (*value, *[_NORMAL] * n_more)
+            entries[key] = struct.pack(f"<IIQ{len(kinds)}i", ARRAY, INT32, len(kinds), *kinds)
         elif isinstance(value, tuple):
-            entries[key] = [str(item) for item in value]
+            more = [f"<|more{i}|>" for i in range(n_more)] if key == TOKENS else []
+            entries[key] = [str(item) for item in value] + more
         elif isinstance(value, (str, int)):
             entries[key] = value
     return entries
@@ -57,12 +62,16 @@ def write_gguf(path: Path, metadata: Mapping[str, Entry], weights: Mapping[str, 
 
 
 def write_model(
-    path: Path, architecture: str, settings: Mapping[str, Entry], weights: Weights, *, with_mask: bool = False
+    path: Path,
+    architecture: str,
+    settings: Mapping[str, Entry],
+    weights: Weights,
+    vocabulary: Mapping[str, Entry] | None = None,
 ) -> Path:
-    """Write a model of the tiny vocabulary; `settings` are keys of its architecture."""
+    """Write a model; `settings` are keys of its architecture, `vocabulary` is the trained models' if None."""
     metadata: dict[str, Entry] = {"general.architecture": architecture, "general.name": path.stem}
     metadata |= {f"{architecture}.{key}": value for key, value in settings.items()}
-    return write_gguf(path, metadata | tokenizer(with_mask=with_mask), weights)
+    return write_gguf(path, {**metadata, **(vocabulary or tokenizer())}, weights)
 
 
 def read_weights(path: Path) -> Weights:
