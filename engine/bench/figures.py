@@ -55,6 +55,25 @@ def task_speedups(runs: Sequence[BenchRunRecord], mode: str) -> dict[str, float]
     }
 
 
+def end_to_end_speedup(runs: Sequence[BenchRunRecord], mode: str) -> float | None:
+    """Return how many times as fast as "off" `mode` is from the prompt to the end of answers as long as those of "off".
+
+    Geometric mean over tasks; a drafter that reads the prompt too counts against it. None where nothing is comparable.
+    """
+    ratios = []
+    for task in dict.fromkeys(run.task for run in runs):
+        plain = [run for run in runs if run.task == task and run.mode == OFF]
+        drafted = [run for run in runs if run.task == task and run.mode == mode]
+        plain_speed, speed = _median_speed(runs, task, OFF), _median_speed(runs, task, mode)
+        if plain_speed is not None and speed is not None:
+            n_after_first = statistics.median(run.n_tokens for run in plain) - 1
+            plain_s = statistics.median(run.prefill_s for run in plain) + n_after_first / plain_speed
+            ratios.append(
+                plain_s / (statistics.median(run.prefill_s for run in drafted) + n_after_first / speed)
+            )
+    return _geometric_mean(ratios)
+
+
 def prefill_share(runs: Iterable[BenchRunRecord]) -> float | None:
     """Return the median share of the time to the end that reading the prompt took; None without runs."""
     shares = [run.prefill_s / run.end_to_end_s for run in runs if run.end_to_end_s > 0]
