@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QStandardPaths, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImageWriter
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.trouble import Trouble
@@ -81,5 +81,5 @@ def _png(result: BenchResult) -> bytes:
     data = QByteArray()
     buffer = QBuffer(data)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    card_image(result).save(buffer, b"PNG")
+    QImageWriter(buffer, QByteArray(b"png")).write(card_image(result))
     return bytes(data.data())
