@@ -78,7 +78,6 @@ class TunePage(QScrollArea):
         top.setSpacing(12)
         top.addWidget(self.picker, 1)
         top.addWidget(self.start_button, 0, Qt.AlignmentFlag.AlignBottom)
-        self.start_button.setFixedHeight(32)
         self.start_button.setMinimumWidth(96)
         column.addLayout(top)
         for part in (self.plan, self.notice, self.loading, self.progress):
