@@ -1,4 +1,4 @@
-"""Greedy, on models that need no training: DFlash 2, EAGLE-3 of other widths and norms, targets of other architectures."""
+"""Greedy, on models that need no training: DFlash 2, EAGLE-3 of other widths, targets of other architectures."""
 
 from __future__ import annotations
 
