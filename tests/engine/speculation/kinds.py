@@ -41,6 +41,11 @@ class Kind:
     def can_run(self) -> bool:
         return DrafterChoice(self.kind).can_run
 
+    @property
+    def learns(self) -> bool:
+        """Whether its drafts depend on what came true before: n-gram lookup keeps a record, whatever the text."""
+        return DrafterChoice(self.kind, with_ngram=self.with_ngram).has_ngram
+
     def request(self, written: Path, n_ctx: int) -> LoadRequest:
         path = str(_find(written, self.drafter)) if self.drafter else ""
         choice = DrafterChoice(self.kind, path, self.with_ngram)

@@ -72,7 +72,7 @@ def compare(aged: OpenKind, fresh: OpenKind, prompt: Sequence[int], max_tokens: 
     seen = list(aged.rounds(prompt, n_draft=N_DRAFT, max_tokens=max_tokens))
     assert tokens_of(expected) == plain
     assert tokens_of(seen) == plain
-    assert drafts_of(seen) == drafts_of(expected)
+    assert aged.kind.learns or drafts_of(seen) == drafts_of(expected)
     return plain
 
 
@@ -91,7 +91,9 @@ def test_nothing_leaks_from_one_conversation_into_the_next(
         tokens = aged.tokens(prompt)
         expected = list(never_used.rounds(tokens, n_draft=N_DRAFT))
         never_used.close()
-        assert drafts_of(list(aged.rounds(tokens, n_draft=N_DRAFT))) == drafts_of(expected)
+        seen = list(aged.rounds(tokens, n_draft=N_DRAFT))
+        assert tokens_of(seen) == tokens_of(expected)
+        assert kind.learns or drafts_of(seen) == drafts_of(expected)
         aged.bundle.forget()
         assert drafts_of(list(aged.rounds(tokens, n_draft=N_DRAFT))) == drafts_of(expected)
 
