@@ -25,6 +25,8 @@ FREE_SOURCES: Final = frozenset({DraftSource.NGRAM})
 _UNKNOWN_STEP: Final = 0.1
 _WORTH_FADE: Final = 0.97
 _WORTH_PRIOR: Final = 5.0
+_FIRST_LENGTH: Final = 2
+"""Before anything is known of a drafter, a mistake is to be small; what pays soon grows."""
 _SHORTEST_BLOCK: Final = 4
 _SKIP_AFRESH_EVERY: Final = 16
 
@@ -65,13 +67,15 @@ class AdaptiveController:
         self._turn = _Turn()
         self._last_skip: tuple[int, Skip] | None = None
         self._n_rounds = 0
+        self._has_drafted = False
 
     def draft(self, drafters: Sequence[Drafter], request: DraftRequest) -> Draft:
         self._turn = _Turn()
         terms = self._terms(request)
-        if terms is None:
-            # The first pass of all tells what a single one costs.
+        if terms is None or (self._has_drafted and self._learned.costs.lacks_single(len(request.history))):
+            self._has_drafted = False
             return Draft()
+        self._has_drafted = True
         offer = _NO_OFFER
         for drafter in drafters:
             if drafter.source in FREE_SOURCES and (found := self._look(drafter, request, terms)).worth > offer.worth:
@@ -186,7 +190,8 @@ class AdaptiveController:
         is_block = source in BLOCK_SOURCES
         if not outlook.length:
             n, _ = planned_length(terms.passes, terms.worth, outlook.usual, step, terms.n_max)
-            outlook.length = float(n)
+            is_known = self._learned.costs.drafts(len(request.history), source) is not None
+            outlook.length = float(n if is_known else min(n, _FIRST_LENGTH))
         outlook.length = min(outlook.length, float(MAX_DRAFT_LENGTH))
         n_max = min(round(outlook.length), terms.n_max)
         if is_block:

@@ -20,6 +20,8 @@ _SPEED_RATE: Final = 0.2
 _SPEED_JUMP: Final = 0.7
 _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
+_PACE_FADE: Final = 0.995
+_SINGLE_EVERY: Final = 64
 _LONGEST_S: Final = 1e4
 
 
@@ -40,6 +42,7 @@ class Costs:
         self._drafts: dict[tuple[int, DraftSource], DraftCosts] = {}
         self._log_pace = 0.0
         self._n_paced = 0
+        self._since_single = 0
 
     @property
     def pace(self) -> float:
@@ -59,10 +62,16 @@ class Costs:
         near = [key for key in self._drafts if key[1] is source]
         return self._drafts[min(near, key=lambda key: abs(key[0] - bucket))] if near else None
 
+    def lacks_single(self, n_cached: int) -> bool:
+        """Whether a pass over one token should be measured next: everything is weighed against that."""
+        costs = self._bucket(bucket_of(n_cached))
+        return self._since_single >= _SINGLE_EVERY or costs.known_s(1) is None
+
     def add_pass(self, n_pass: int, n_cached: int, seconds: float) -> None:
         """Learn from a pass over `n_pass` tokens; one that is wider than any draft is left out."""
         if not (1 <= n_pass <= MAX_WIDTH and 0.0 < seconds < _LONGEST_S):
             return
+        self._since_single = 0 if n_pass == 1 else self._since_single + 1
         costs = self._bucket(bucket_of(n_cached))
         usual_s = costs.known_s(n_pass)
         if usual_s is not None:
@@ -104,7 +113,8 @@ class Costs:
         self._n_paced += 1
         rate = max(_SPEED_RATE, 1.0 / (self._n_paced + 1))
         change = log_ratio - self._log_pace
-        self._log_pace += rate * min(max(change, -_SPEED_JUMP), _SPEED_JUMP)
+        # Where only one width is used, its cost and the pace could drift against each other without end.
+        self._log_pace = _PACE_FADE * self._log_pace + rate * min(max(change, -_SPEED_JUMP), _SPEED_JUMP)
 
     def _bucket(self, bucket: int) -> PassCosts:
         costs = self._passes.get(bucket)

@@ -14,6 +14,7 @@ _FORGET: Final = 0.97
 _FIRST_TRIAL: Final = 8
 _LONGEST_PAUSE: Final = 256
 _LENGTH_RATE: Final = 0.6
+_LENGTH_GROWTH: Final = 0.35
 
 
 class Outlook:
@@ -66,7 +67,7 @@ class Outlook:
         """
         self.knowledge.asked(gain, is_trial=is_trial)
         if length_wished is None:
-            self.length += _LENGTH_RATE
+            self.length += max(_LENGTH_RATE, _LENGTH_GROWTH * self.length)
         elif length_wished < n_asked:
             self.length = max(1.0, self.length - _LENGTH_RATE / 3.0)
         self._n_unasked = 0

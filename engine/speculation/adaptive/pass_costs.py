@@ -11,9 +11,10 @@ from engine.speculation.settings import MAX_DRAFT_LENGTH
 
 MAX_WIDTH: Final = MAX_DRAFT_LENGTH + 1
 N_ENOUGH: Final = 3
-"""A width that was measured so often is known; before that its cost is half a guess."""
+"""A width that was measured so often is known; before that its cost is partly a guess."""
 
 _PRIOR_SLOPE: Final = 0.06
+_PRIOR_WEIGHT: Final = 0.5
 _HOPEFUL_SLOPE: Final = 0.02
 _SLOPE_SHARE: Final = 0.6
 
@@ -85,7 +86,7 @@ class PassCosts:
         measured = samples.median / single_s
         if width == 1 or samples.n >= N_ENOUGH:
             return measured
-        return (samples.n * measured + self._prior[width]) / (samples.n + 1)
+        return (samples.n * measured + _PRIOR_WEIGHT * self._prior[width]) / (samples.n + _PRIOR_WEIGHT)
 
 
 def _never_falling(levels: Sequence[tuple[float, int]]) -> list[float]:

@@ -89,7 +89,7 @@ class SimulatedDrafter:
 
 @dataclass
 class Outcome:
-    """What an answer took, and the draft length and the reason of each round."""
+    """What an answer took but for noise, which the policy sees; and the draft length and the reason of each round."""
 
     seconds: float = 0.0
     n_tokens: int = 0
@@ -126,9 +126,10 @@ def simulate(
         draft = policy.draft(asked, request) if left else Draft()
         accepted = next((i for i, token in enumerate(draft.tokens) if token == BAD), len(draft.tokens))
         pace = slow(done.n_tokens)
-        draft_s = sum(_draft_s(computer, drafter) for drafter in drafters) * pace * _noise(computer, rng)
-        verify_s = computer.pass_s(1 + len(draft.tokens)) * pace * _noise(computer, rng)
-        policy.learn(RoundCost(1 + len(draft.tokens), len(history), draft, accepted, draft_s, verify_s))
+        draft_s = sum(_draft_s(computer, drafter) for drafter in drafters) * pace
+        verify_s = computer.pass_s(1 + len(draft.tokens)) * pace
+        measured = (draft_s * _noise(computer, rng), verify_s * _noise(computer, rng))
+        policy.learn(RoundCost(1 + len(draft.tokens), len(history), draft, accepted, *measured))
         history += [GOOD] * (accepted + 1)
         done.n_tokens += accepted + 1
         done.seconds += draft_s + verify_s
