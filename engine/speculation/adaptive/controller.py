@@ -101,7 +101,7 @@ class AdaptiveController:
             if draft.tokens and source is draft.source:
                 outlook.judged(draft, cost.accepted)
             else:
-                outlook.passed_over(was_asked=source is turn.asked)
+                outlook.passed_over(was_asked=source is turn.asked, certainty=cost.certainty)
         table = costs.table(cost.n_cached)
         if table is not None:
             passes = (cost.draft_s + cost.verify_s) / (costs.pace * table.single_s)
@@ -174,7 +174,8 @@ class AdaptiveController:
         is_trial = gain - catch_up <= offer.worth
         if is_trial:
             cost = fixed + step + missed * outlook.n_missed
-            if offer.draft.tokens or not outlook.is_due or not self._allowance.covers(cost):
+            may_try = outlook.has_text_changed or (outlook.is_due and self._allowance.covers(cost))
+            if offer.draft.tokens or not may_try:
                 if not offer.draft.tokens:
                     self._turn.skip = self._skip(source, terms, outlook.usual, (fixed, step))
                 return offer

@@ -22,6 +22,8 @@ _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
 _PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
+_SINGLE_EVERY_FIRST: Final = 5
+_N_SURE: Final = 8
 _LONGEST_S: Final = 1e4
 
 
@@ -65,7 +67,9 @@ class Costs:
     def lacks_single(self, n_cached: int) -> bool:
         """Whether a pass over one token should be measured next: everything is weighed against that."""
         costs = self._bucket(bucket_of(n_cached))
-        return self._since_single >= _SINGLE_EVERY or costs.known_s(1) is None
+        n = costs.widths[1].n if 1 in costs.widths else 0
+        is_old = self._since_single >= min(_SINGLE_EVERY, _SINGLE_EVERY_FIRST * n)
+        return is_old or costs.known_s(1) is None or (n < _N_SURE and costs.is_single_dear())
 
     def add_pass(self, n_pass: int, n_cached: int, seconds: float) -> None:
         """Learn from a pass over `n_pass` tokens; one that is wider than any draft is left out."""

@@ -13,6 +13,9 @@ _MOST_SHIFT: Final = 4.0
 _FORGET: Final = 0.97
 _FIRST_TRIAL: Final = 8
 _LONGEST_PAUSE: Final = 256
+_CERTAINTY_RISE: Final = 0.18
+_SHORT_RATE: Final = 0.12
+_LONG_RATE: Final = 0.03
 _LENGTH_RATE: Final = 0.6
 _LENGTH_GROWTH: Final = 0.35
 
@@ -33,6 +36,9 @@ class Outlook:
         """How far to draft at most; 0 before it is known. Fractions add up over rounds."""
         self._n_unasked = 0
         self._pause = 0
+        self._certainty: float | None = None
+        self._long_certainty = 0.0
+        self._n_certain = 0
         self._n_unjudged = 0
         self._judge_pause = _FIRST_TRIAL
 
@@ -71,6 +77,7 @@ class Outlook:
         elif length_wished < n_asked:
             self.length = max(1.0, self.length - _LENGTH_RATE / 3.0)
         self._n_unasked = 0
+        self._certainty = None
         self._pause = 0 if gain > 0.0 else min(2 * self._pause + 1, _LONGEST_PAUSE)
 
     def judged(self, draft: Draft, accepted: int) -> None:
@@ -87,8 +94,21 @@ class Outlook:
             _FIRST_TRIAL if accepted else min(2 * self._judge_pause, _LONGEST_PAUSE)
         )
 
-    def passed_over(self, *, was_asked: bool) -> None:
+    @property
+    def has_text_changed(self) -> bool:
+        """Whether the target has become much surer of its tokens than it was when the drafter was given up."""
+        return self._certainty is not None and self._certainty - self._long_certainty > _CERTAINTY_RISE
+
+    def passed_over(self, *, was_asked: bool, certainty: float | None) -> None:
         """A round went by in which none of its tokens was verified."""
+        if certainty is not None and not was_asked:
+            if self._certainty is None:
+                self._certainty = self._long_certainty = certainty
+                self._n_certain = 0
+            self._n_certain += 1
+            rate = max(_LONG_RATE, 1.0 / self._n_certain)
+            self._long_certainty += rate * (certainty - self._long_certainty)
+            self._certainty += max(_SHORT_RATE, 1.0 / self._n_certain) * (certainty - self._certainty)
         self.shift *= _FORGET
         self._n_unjudged += 1
         if not was_asked:

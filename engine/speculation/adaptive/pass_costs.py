@@ -59,6 +59,13 @@ class PassCosts:
         samples = self.widths.get(width)
         return samples.median if samples is not None and samples.n >= N_ENOUGH else None
 
+    def is_single_dear(self) -> bool:
+        """Whether a wider pass was measured to take no longer than a single one: either was disturbed, or both."""
+        single_s = self.known_s(1)
+        if single_s is None:
+            return False
+        return any(samples.median <= single_s for width, samples in self.widths.items() if width > 1)
+
     def table(self) -> CostTable | None:
         """Return the costs, None before the first measurement."""
         if self._table is None and self.widths:

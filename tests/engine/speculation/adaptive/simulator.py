@@ -36,10 +36,13 @@ class Computer:
 
 @dataclass(frozen=True)
 class Text:
-    """Position by position: whether a drafter's token would be accepted after accepted ones, and how sure it is."""
+    """Position by position: whether a drafter's token would be accepted after accepted ones, how sure the drafter is, and
+    how sure the target is.
+    """
 
     accepted: Sequence[bool]
     confidences: Sequence[float]
+    certainties: Sequence[float]
 
 
 def make_text(chances: Sequence[float], seed: int, *, sharpness: float = 3.0, bias: float = 0.0) -> Text:
@@ -52,7 +55,12 @@ def make_text(chances: Sequence[float], seed: int, *, sharpness: float = 3.0, bi
     mean = np.clip(np.asarray(chances, dtype=np.float64), 0.01, 0.99)
     own = np.clip(rng.beta(mean * sharpness, (1.0 - mean) * sharpness), 1e-6, 1.0 - 1e-6)
     told = 1.0 / (1.0 + np.exp(-np.log(own / (1.0 - own)) - bias))
-    return Text([bool(one) for one in rng.random(len(own)) < own], [float(one) for one in told])
+    sure = 1.0 / (1.0 + np.exp(-np.log(mean / (1.0 - mean)) - rng.normal(0.0, 1.5, len(mean))))
+    return Text(
+        [bool(one) for one in rng.random(len(own)) < own],
+        [float(one) for one in told],
+        [float(one) for one in sure],
+    )
 
 
 @dataclass
@@ -129,7 +137,8 @@ def simulate(
         draft_s = sum(_draft_s(computer, drafter) for drafter in drafters) * pace
         verify_s = computer.pass_s(1 + len(draft.tokens)) * pace
         measured = (draft_s * _noise(computer, rng), verify_s * _noise(computer, rng))
-        policy.learn(RoundCost(1 + len(draft.tokens), len(history), draft, accepted, *measured))
+        certainty = None if draft.skip is None else drafters[0].text.certainties[len(history)]
+        policy.learn(RoundCost(1 + len(draft.tokens), len(history), draft, accepted, *measured, certainty))
         history += [GOOD] * (accepted + 1)
         done.n_tokens += accepted + 1
         done.seconds += draft_s + verify_s
