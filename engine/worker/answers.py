@@ -29,6 +29,7 @@ from engine.worker.messages import (
     RoundDone,
     Started,
 )
+from engine.worker.threads import with_chosen_threads
 
 Emit = Callable[[Event], None]
 
@@ -98,7 +99,7 @@ def _rounds(
     drafters: Sequence[Drafter],
     text: AnswerText,
 ) -> Iterator[Round]:
-    return decode_rounds(
+    rounds = decode_rounds(
         context,
         prompt,
         sampler=ChainSampler(bundle.target.vocabulary, settings.sampling),
@@ -109,6 +110,7 @@ def _rounds(
         max_tokens=settings.max_tokens,
         rng=np.random.default_rng(settings.sampling.seed),
     )
+    return with_chosen_threads(bundle.threads, bundle.contexts, rounds)
 
 
 def _report(
