@@ -56,6 +56,8 @@ class Context:
         self.n_vocab = model.n_vocab
         self._cached: list[int] = []
         self._n_rows = 0
+        self.n_pass = 0
+        """Tokens of the last pass, whose rows can be read; 0 after anything else than a pass."""
         self._batch = TokenBatch(self.n_batch, self.n_ctx)
         self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
         self._rows_address = 0
@@ -99,7 +101,7 @@ class Context:
             self._batch.fill_one(tokens[0], first, n_rows == 1)
         else:
             self._batch.fill(tokens, first, n_rows)
-        self._n_rows = 0
+        self.forget_pass()
         if self._snapshots is not None and n_rows > 1:
             self._snapshots.take(Moment.BEFORE_DRAFT, first)
         code = api.llama_decode(self._pointer, self._batch.raw)
@@ -109,7 +111,7 @@ class Context:
         else:
             self._undo(first, code)
         self._cached.extend(tokens)
-        self._n_rows = n_rows
+        self._n_rows, self.n_pass = n_rows, count
         if self._snapshots is not None and n_rows == 1 and count > 1:
             self._snapshots.take(Moment.PROMPT_END, first + count)
 
@@ -179,7 +181,7 @@ class Context:
             raise PreconditionFailed(f"{count} tokens are cached; {n_tokens} of them cannot be kept.")
         if n_tokens == count:
             return
-        self._n_rows = 0
+        self.forget_pass()
         if n_tokens == 0:
             self.clear()
         elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
@@ -219,9 +221,13 @@ class Context:
         """Forget everything."""
         api.llama_memory_clear(api.llama_get_memory(self.pointer), False)
         self._cached.clear()
-        self._n_rows = 0
+        self.forget_pass()
         if self._snapshots is not None:
             self._snapshots.forget()
+
+    def forget_pass(self) -> None:
+        """Have nothing of the last pass read any more: what its rows point at is not its own, or was never made."""
+        self._n_rows = self.n_pass = 0
 
     def warm_up(self) -> None:
         """Touch the weights and reserve every buffer with two short passes; the cache must be empty.
@@ -241,7 +247,7 @@ class Context:
             self.model.remove_dependent(self)
             api.llama_free(self._pointer)
             self._pointer = None
-            self._n_rows = 0
+            self.forget_pass()
 
     def __enter__(self) -> Self:
         return self

@@ -85,15 +85,21 @@ def _range(figures: list[float]) -> SpeedRange | None:
     return SpeedRange(min(figures), max(figures), is_measured=True) if figures else None
 
 
+def pair_key(bundle: Bundle) -> str:
+    """Return what names the files of `bundle` wherever they lie: target and drafter, each by name and size."""
+    return f"{_target_key(bundle)} with {_drafter_key(bundle)}"
+
+
 def _target_key(bundle: Bundle) -> str:
     return _file_key(bundle.target)
 
 
 def _drafter_key(bundle: Bundle) -> str:
     drafter = bundle.drafter
-    if drafter.kind in (DrafterKind.NONE, DrafterKind.NGRAM) or not drafter.path:
+    if drafter.kind in (DrafterKind.NONE, DrafterKind.NGRAM):
         return drafter.kind
-    return f"{drafter.kind} {_file_key(drafter.path)}"
+    beside = " beside n-gram" if drafter.with_ngram else ""
+    return f"{drafter.kind} {_file_key(drafter.path)}{beside}" if drafter.path else f"{drafter.kind}{beside}"
 
 
 def _file_key(path: str) -> str:
