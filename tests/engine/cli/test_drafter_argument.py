@@ -8,7 +8,7 @@ from engine.cli.drafter_argument import TypedDrafter, parse_drafters, settle_dra
 from engine.errors import BadOption
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
 from tests.engine.cli.slipstream import LLAMA
-from tests.engine.tiny_models import TRAINED
+from tests.make_models.gguf_file import TRAINED
 
 PAIRED = DrafterChoice(DrafterKind.MODEL, "/d.gguf")
 
