@@ -10,6 +10,7 @@ import msgspec
 from engine.bench.figures import end_to_end_speedup, prefill_share
 from engine.bench.plan import AUTO, OFF
 from engine.bench.results import BenchResult, ModeFigures
+from engine.budget.budget import Budget, KvType, Segment
 
 FASTER: Final = 1.05
 SLOWER: Final = 0.97
@@ -25,6 +26,28 @@ class DrafterMemory(msgspec.Struct, frozen=True):
     drafter_bytes: int
     n_ctx_with: int = 0
     n_ctx_without: int = 0
+
+
+_OF_DRAFTER: Final = (
+    Segment.DRAFTER_WEIGHTS,
+    Segment.DRAFTER_KV,
+    Segment.DRAFTER_COMPUTE,
+    Segment.DRAFTER_OUTPUT,
+    Segment.SNAPSHOTS,
+)
+
+
+def drafter_memory(budget: Budget, n_ctx: int, kv_type: KvType = KvType.F16) -> DrafterMemory | None:
+    """Return what the drafter takes at the smallest context of `budget` that holds `n_ctx` tokens, None without one."""
+    large = [one for one in budget.contexts if one.n_ctx >= n_ctx and one.kv_type is kv_type]
+    if not large:
+        return None
+    context = min(large, key=lambda one: one.n_ctx)
+    taken_bytes = sum(context.segment_bytes(segment) for segment in _OF_DRAFTER)
+    choice = budget.speed_or_context
+    if choice is None:
+        return DrafterMemory(taken_bytes)
+    return DrafterMemory(taken_bytes, choice.n_ctx_with_drafter, choice.n_ctx_without_drafter)
 
 
 def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> str:
@@ -92,6 +115,8 @@ def _most_and_least(kinds: Sequence[ModeFigures]) -> str:
         return f"All kinds of text gain about the same, {_speedup(least):.2f} to {_speedup(most):.2f} times."
     named = [most, ranked[1]] if len(ranked) > 3 else [most]
     sentence = f"It does most for {_listed([_gain(one) for one in named])}, least for {_gain(least)}"
+    if _speedup(most) <= SLOWER:
+        sentence = f"It costs least in {_gain(most)}, most in {_gain(least)}"
     if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0):
         sentence += ": the better the next words can be foreseen, the more drafts are accepted"
     return f"{sentence}."
@@ -106,12 +131,10 @@ def _losses(kinds: Sequence[ModeFigures]) -> str:
 
 def _better_fixed(result: BenchResult, overall: ModeFigures) -> str:
     best = result.best_mode
-    if overall.mode != AUTO or best is None or best.mode == AUTO or best.speedup is None:
+    if overall.mode != AUTO or best is None or best.mode in (AUTO, OFF) or best.speedup is None:
         return ""
     if best.speedup < _STILL_FASTER * (overall.speedup or 0.0):
         return ""
-    if best.mode == OFF:
-        return "Without it, it was fastest."
     return f"A fixed draft length of {best.mode} was faster still: {best.speedup:.2f} times."
 
 
@@ -128,8 +151,8 @@ def _prefill(result: BenchResult, mode: str, kinds: Sequence[ModeFigures]) -> st
         return ""
     share, in_all, one = max(shares, key=lambda found: found[0])
     return (
-        f"In {one.category}, with long prompts and short answers, {share:.0%} of the time goes into reading the "
-        f"prompt, which speculation cannot shorten: from start to end it is {in_all:.2f} times as fast there."
+        f"In {one.category}, {share:.0%} of the time goes into reading the prompt, which speculation cannot shorten: "
+        f"from start to end it is {in_all:.2f} times as fast there."
     )
 
 
@@ -144,13 +167,17 @@ def _memory(memory: DrafterMemory | None) -> str:
         return ""
     if memory.drafter_bytes <= 0:
         return "What drafts takes no memory worth mentioning."
-    taken = f"What drafts takes {memory.drafter_bytes / 2**30:.1f} GiB of memory"
+    taken = f"What drafts takes {_amount(memory.drafter_bytes)} of memory"
     if not 0 < memory.n_ctx_with < memory.n_ctx_without:
         return f"{taken}."
     return (
         f"{taken}: the largest context is {memory.n_ctx_with:,} tokens with it, "
         f"{memory.n_ctx_without:,} without."
     )
+
+
+def _amount(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 1 << 30 else f"{n_bytes / 2**20:.0f} MiB"
 
 
 def _find(figures: Sequence[ModeFigures], mode: str) -> ModeFigures | None:

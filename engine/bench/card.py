@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from engine.bench.advice import mode_words, worth_enabling
+from engine.bench.advice import DrafterMemory, mode_words, worth_enabling
 from engine.bench.results import BenchResult, Machine, ModeFigures
 
 NOTHING = "—"
@@ -31,7 +31,7 @@ def machine_words(machine: Machine) -> str:
     )
 
 
-def as_markdown(result: BenchResult) -> str:
+def as_markdown(result: BenchResult, memory: DrafterMemory | None = None) -> str:
     """Return the whole card: what was measured where, what is best, tables by category and by mode, the advice."""
     modes = tuple(dict.fromkeys(one.mode for one in result.overall))
     title = f"# {result.bundle}: {result.target} with {result.drafter}"
@@ -47,19 +47,19 @@ def as_markdown(result: BenchResult) -> str:
         _table(("", *modes), speed_rows(result, modes)),
         "Over all categories:",
         _table(MODE_HEAD, mode_rows(result)),
-        worth_enabling(result),
+        worth_enabling(result, memory),
         "\n".join(f"- Left out: {sentence}" for sentence in result.left_out),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def as_json(result: BenchResult) -> str:
+def as_json(result: BenchResult, memory: DrafterMemory | None = None) -> str:
     """Return the whole result, with `best_mode` and `advice`, as one JSON object on one line."""
     best = result.best_mode
     whole = {
         **msgspec.to_builtins(result),
         "best_mode": best.mode if best is not None else None,
-        "advice": worth_enabling(result),
+        "advice": worth_enabling(result, memory),
     }
     return msgspec.json.encode(whole).decode()
 

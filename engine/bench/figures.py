@@ -44,14 +44,14 @@ def overall_figures(
     )
 
 
-def task_speedups(runs: Sequence[BenchRunRecord], mode: str) -> dict[str, float]:
-    """Return by task how many times as fast as "off" `mode` was; tasks that miss one of both are left out."""
+def task_speedups(runs: Sequence[BenchRunRecord], mode: str, baseline: str = OFF) -> dict[str, float]:
+    """Return by task how many times as fast as `baseline` `mode` was; tasks that miss one of both are left out."""
     speeds = {task: _median_speed(runs, task, mode) for task in dict.fromkeys(run.task for run in runs)}
-    plain = {task: _median_speed(runs, task, OFF) for task in speeds}
+    base = {task: _median_speed(runs, task, baseline) for task in speeds}
     return {
-        task: speed / base
+        task: speed / slow
         for task, speed in speeds.items()
-        if speed is not None and (base := plain[task]) is not None
+        if speed is not None and (slow := base[task]) is not None
     }
 
 

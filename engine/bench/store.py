@@ -17,12 +17,15 @@ from engine.recommend.store import pair_key, remember_speeds
 def keep_result(bundle: Bundle, result: BenchResult, folder: Path | None = None) -> None:
     """Keep `result` in place of the last one of `bundle`, and have its speeds count as this computer's own figures.
 
-    A result without a single figure is not kept. `folder` overrides the data folder. Raises OSError.
+    One that was broken off does not take the place of a whole one, and its speeds do not count: it may go on later.
+    `folder` overrides the data folder. Raises OSError.
     """
-    if not result.figures:
+    last = latest_result(bundle, folder)
+    if not result.figures or (last is not None and last.is_complete and not result.is_complete):
         return
     write_json(_path(bundle, folder), result)
-    remember_speeds(bundle, bench_speeds(result), folder)
+    if result.is_complete:
+        remember_speeds(bundle, bench_speeds(result), folder)
 
 
 def latest_result(bundle: Bundle, folder: Path | None = None) -> BenchResult | None:

@@ -59,6 +59,16 @@ def test_nothing_measured_leaves_the_last_result(tmp_path: Path, bundle: Bundle)
     assert latest_result(bundle, tmp_path) == result_of(RUNS)
 
 
+def test_what_was_broken_off_is_kept_until_there_is_a_whole_one(tmp_path: Path, bundle: Bundle) -> None:
+    torn = result_of(RUNS[:2], is_complete=False)
+    keep_result(bundle, torn, tmp_path)
+    assert latest_result(bundle, tmp_path) == torn
+    assert own_figures(bundle, tmp_path) == NO_FIGURES
+    keep_result(bundle, result_of(RUNS), tmp_path)
+    keep_result(bundle, torn, tmp_path)
+    assert latest_result(bundle, tmp_path) == result_of(RUNS)
+
+
 def test_a_damaged_file_is_no_result(tmp_path: Path, bundle: Bundle) -> None:
     keep_result(bundle, result_of(RUNS), tmp_path)
     next((tmp_path / "bench").glob("*.json")).write_bytes(b'{"bundle": 3}')
