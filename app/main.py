@@ -118,7 +118,7 @@ def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[B
     settings = read.settings
     last = next((bundle for bundle in bundles if bundle.target == settings.target), None)
     if last is None:
-        session.choose(loadable(bundles[0]))
+        session.choose(loadable(bundles[0], session.why_not))
     else:
         drafter = DrafterChoice(
             settings.drafter_kind, settings.drafter_path, with_ngram=settings.drafter_with_ngram
