@@ -114,7 +114,9 @@ def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[B
     if last is None:
         session.choose(loadable(bundles[0]))
     else:
-        drafter = DrafterChoice(settings.drafter_kind, settings.drafter_path)
+        drafter = DrafterChoice(
+            settings.drafter_kind, settings.drafter_path, with_ngram=settings.drafter_with_ngram
+        )
         session.choose(Bundle(last.name, last.target, drafter))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.draft_lengths import draft_length_words
 from app.format import duration, ratio, share, speed
 from app.lane import Lane
 from engine.measure.report import (
@@ -93,7 +94,7 @@ def _circumstances(result: RaceResult) -> list[str]:
     lines = [
         f"- Model: {result.bundle.name} (`{Path(result.bundle.target).name}`)",
         f"- Drafter: {Path(drafter.path).name if drafter.path else drafter.kind.value}, "
-        f"draft length {result.settings.draft_length}",
+        f"draft length {draft_length_words(result.settings.draft_length).lower()}",
         f"- Temperature {sampling.temperature:g}, seed {result.seed}, "
         f"at most {result.settings.max_tokens} tokens",
         f"- Prompt: {result.n_prompt_tokens} tokens",

@@ -15,15 +15,16 @@ import platformdirs
 
 from engine.budget.budget import KvType
 from engine.models.bundle import DrafterKind
-from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
 
 FILE_NAME = "settings.json"
 
 
 class RunSettings(msgspec.Struct, frozen=True):
-    """What the options row holds. `seed` None: another one each time."""
+    """What the options row holds. `draft_length` None: the controller decides before each pass. `seed` None: another
+    one each time.
+    """
 
-    draft_length: int = DEFAULT_DRAFT_LENGTH
+    draft_length: int | None = msgspec.field(default=None, name="draft")
     temperature: float = 0.0
     max_tokens: int = 256
     seed: int | None = None
@@ -32,6 +33,7 @@ class RunSettings(msgspec.Struct, frozen=True):
 class Settings(msgspec.Struct, frozen=True):
     """`target` and `drafter_path` are files; `opened_files` those that were opened by hand, latest first.
     `n_ctx` is the context in tokens, 0: left to the model; `kv_type` how precisely the cache keeps it.
+    `draft_lengths` are those of single bundles (app/draft_lengths.py); `run` has that of all others.
     """
 
     theme: str = "system"
@@ -40,15 +42,31 @@ class Settings(msgspec.Struct, frozen=True):
     target: str = ""
     drafter_kind: DrafterKind = DrafterKind.NGRAM
     drafter_path: str = ""
+    drafter_with_ngram: bool = False
     n_ctx: int = 0
     kv_type: KvType = KvType.F16
     opened_files: tuple[str, ...] = ()
     prompt: str = ""
     composer: str = ""
     run: RunSettings = RunSettings()
+    draft_lengths: dict[str, int | None] = {}
     chat_temperature: float = 0.7
     speculative: bool = True
     colour_tokens: bool = True
+
+
+class _EarlierRun(msgspec.Struct, frozen=True):
+    """Before a controller decided, there always was a length, untouched one of 3."""
+
+    draft_length: int | None = None
+
+    @property
+    def was_chosen(self) -> bool:
+        return self.draft_length not in (None, 3)
+
+
+class _EarlierSettings(msgspec.Struct, frozen=True):
+    run: _EarlierRun = _EarlierRun()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +95,17 @@ def read_settings(path: Path) -> ReadSettings:
             Settings(), f"Your settings could not be read ({_reason(error)}). Defaults are used."
         )
     try:
-        return ReadSettings(msgspec.json.decode(data, type=Settings))
+        settings = msgspec.json.decode(data, type=Settings)
+        return ReadSettings(_with_earlier_choice(settings, msgspec.json.decode(data, type=_EarlierSettings)))
     except msgspec.DecodeError:
         return ReadSettings(Settings(), _put_aside(path))
+
+
+def _with_earlier_choice(settings: Settings, earlier: _EarlierSettings) -> Settings:
+    if not earlier.run.was_chosen:
+        return settings
+    run = msgspec.structs.replace(settings.run, draft_length=earlier.run.draft_length)
+    return msgspec.structs.replace(settings, run=run)
 
 
 def write_settings(path: Path, settings: Settings) -> str:

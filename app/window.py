@@ -250,7 +250,12 @@ class Window(QMainWindow):
         choice = self._session.choice
         if choice is not None:
             drafter = choice.drafter
-            self._keeper.change(target=choice.target, drafter_kind=drafter.kind, drafter_path=drafter.path)
+            self._keeper.change(
+                target=choice.target,
+                drafter_kind=drafter.kind,
+                drafter_path=drafter.path,
+                drafter_with_ngram=drafter.with_ngram,
+            )
 
     def _remember_files(self) -> None:
         self._keeper.change(opened_files=self._library.opened)

@@ -31,8 +31,10 @@ DRAFTING = (
     "no second model), or a small model of the same vocabulary."
 )
 DRAFT_LENGTH = (
-    "How many tokens are guessed ahead before the model checks them in one pass. 0 guesses nothing. With n-gram "
-    "it is the most: a match of m tokens that were there before gives at most m − 1 guesses."
+    "How many tokens are guessed ahead before the model checks them in one pass. Auto decides before each pass what "
+    "will most likely be fastest, from what passes cost on this computer and how often guesses were right; where "
+    "guessing does not pay, it guesses nothing. 0 never guesses. With n-gram a number is the most: a match of m tokens "
+    "that were there before gives at most m − 1 guesses."
 )
 TEMPERATURE = "0 always takes the likeliest token; higher values make the answer more varied."
 MAX_TOKENS = "The answer ends after so many tokens at the latest."

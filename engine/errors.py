@@ -89,6 +89,10 @@ class BadOption(SlipstreamError):
     """A setting is out of range."""
 
 
+class BadSuite(SlipstreamError):
+    """A file of tasks is not one."""
+
+
 class LoadFailed(SlipstreamError):
     """llama.cpp could not load a model or create a context."""
 

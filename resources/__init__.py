@@ -1,1 +1,1 @@
-"""Files that ship with Slipstream: icons, ready prompts."""
+"""Files that ship with Slipstream: icons, ready prompts, tasks to measure with."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-_U32_TYPE, _STRING_TYPE = 4, 8
+_U32_TYPE, _I32_TYPE, _STRING_TYPE, _ARRAY_TYPE = 4, 5, 8, 9
 
 
 def replace_strings(data: bytes, values: Mapping[str, str]) -> bytes:
@@ -41,3 +41,21 @@ def replace_u32(data: bytes, key: str, value: int) -> bytes:
     mark = _string(key) + struct.pack("<I", _U32_TYPE)
     begin = data.index(mark) + len(mark)
     return data[:begin] + struct.pack("<I", value) + data[begin + 4 :]
+
+
+def replace_numbers(data: bytes, key: str, values: Sequence[int]) -> bytes:
+    """Return `data` with the array of 32-bit numbers of `key` replaced by as many others."""
+    for element_type in (_U32_TYPE, _I32_TYPE):
+        mark = _string(key) + struct.pack("<IIQ", _ARRAY_TYPE, element_type, len(values))
+        if mark in data:
+            begin = data.index(mark) + len(mark)
+            packed = struct.pack(f"<{len(values)}I", *values)
+            return data[:begin] + packed + data[begin + len(packed) :]
+    raise ValueError(f"no array of {len(values)} numbers {key}")
+
+
+def rename(data: bytes, old: str, new: str) -> bytes:
+    """Return `data` with the key or tensor `old` called `new`, which is as long: so the old one is missing."""
+    assert len(old) == len(new), "the weights would move"
+    assert _string(old) in data, old
+    return data.replace(_string(old), _string(new))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLay
 from app import words
 from app.announce import announce
 from app.conversation import Answer, Turn
+from app.draft_lengths import draft_length_of
 from app.library import Library
 from app.pages.chat_run import ChatPhase, ChatRun
 from app.prompts import ready_prompts
@@ -185,7 +186,7 @@ class ChatPage(QWidget):
 
     def _request(self) -> GenerationSettings:
         run = RunSettings(
-            draft_length=self._keeper.settings.run.draft_length,
+            draft_length=draft_length_of(self._keeper.settings, self._session.choice),
             temperature=round(self.temperature.value(), 2),
             max_tokens=MOST_TOKENS,
         )

@@ -7,11 +7,13 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.announce import announce
+from app.draft_lengths import changes_for, draft_length_of, run_settings_of
 from app.library import Library
 from app.pages.compare_run import CompareRun, RunPhase
 from app.prompts import ReadyPrompt
 from app.result_card import RaceResult, json_card, markdown_card
 from app.session import EngineSession
+from app.settings import RunSettings
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
 from app.widgets.bundle_picker import BundlePicker
@@ -48,7 +50,7 @@ class ComparePage(QScrollArea):
         self._keeper = keeper
         settings = keeper.settings
         self.picker = BundlePicker(session, library)
-        self.options = RunOptions(settings.run)
+        self.options = RunOptions(run_settings_of(settings, session.choice))
         self.prompt = PromptBox(prompts, settings.prompt)
         self.notice = Notice()
         self.loading = LoadStrip(session)
@@ -91,7 +93,7 @@ class ComparePage(QScrollArea):
         self.prompt.run_asked.connect(self.start)
         self.prompt.stop_asked.connect(self.stop)
         self.prompt.text_changed.connect(lambda text: self._keeper.change(prompt=text))
-        self.options.changed.connect(lambda run: self._keeper.change(run=run))
+        self.options.changed.connect(self._remember_run)
         self.speculative.colours_toggled.connect(lambda on: self._keeper.change(colour_tokens=on))
         self.verdict.copy_asked.connect(self.copy_result)
         self.picker.refused.connect(self._on_refused)
@@ -101,7 +103,7 @@ class ComparePage(QScrollArea):
         self.run.lane_ended.connect(self._on_lane_ended)
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
-        self._session.choice_changed.connect(lambda _: self._name_race())
+        self._session.choice_changed.connect(lambda _: self._on_choice())
 
     # ------------------------------------------------------------------------------------------- doing
 
@@ -114,6 +116,17 @@ class ComparePage(QScrollArea):
 
     def stop(self) -> None:
         self.run.stop()
+
+    def show_draft_length(self) -> None:
+        """Show the draft length of the chosen bundle, which may have been changed elsewhere."""
+        self.options.draft_length.set_value(draft_length_of(self._keeper.settings, self._session.choice))
+
+    def _remember_run(self, run: RunSettings) -> None:
+        self._keeper.change(**changes_for(self._keeper.settings, self._session.choice, run))
+
+    def _on_choice(self) -> None:
+        self.show_draft_length()
+        self._name_race()
 
     def open_files(self, paths: list[str]) -> None:
         """Take files dropped on the window: the first becomes the model, a second one its drafter."""

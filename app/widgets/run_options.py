@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app import fonts, words
+from app.draft_lengths import AUTO_WORDS, draft_length_words
 from app.settings import RunSettings
 from app.widgets.parts import label
 from engine.speculation.settings import MAX_DRAFT_LENGTH
@@ -22,6 +23,7 @@ from engine.speculation.settings import MAX_DRAFT_LENGTH
 CONTROL_PX = 32
 _MOST_TOKENS = 32_768
 _MAX_SEED = 2**31 - 1
+_AUTO_AT = -1
 
 
 def field(name: str, control: QWidget, explanation: str) -> QVBoxLayout:
@@ -41,25 +43,25 @@ def field(name: str, control: QWidget, explanation: str) -> QVBoxLayout:
 
 
 class DraftLengthSlider(QWidget):
-    """0 to 16 with the number beside it.
+    """Auto at the left end, then 0 to 16, with the word or the number beside it. None is auto.
 
     Signals:
-        changed(int)
+        changed: to another value.
     """
 
-    changed = Signal(int)
+    changed = Signal()
 
-    def __init__(self, value: int) -> None:
+    def __init__(self, value: int | None) -> None:
         super().__init__()
         self._slider = QSlider(Qt.Orientation.Horizontal)
-        self._slider.setRange(0, MAX_DRAFT_LENGTH)
+        self._slider.setRange(_AUTO_AT, MAX_DRAFT_LENGTH)
         self._slider.setPageStep(1)
-        self._slider.setValue(value)
-        self._slider.setMinimumWidth(88)
-        self._slider.setAccessibleName("Draft length")
+        self._slider.setMinimumWidth(72)
         self._slider.setToolTip(words.DRAFT_LENGTH)
-        self._number = label(str(value), font=fonts.tabular(fonts.body()))
-        self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("00") + 4)
+        self._number = label(font=fonts.tabular(fonts.body()))
+        self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance(AUTO_WORDS) + 4)
+        self.set_value(value)
+        self._show()
         self._slider.valueChanged.connect(self._on_value)
         self.setFocusProxy(self._slider)
         row = QHBoxLayout(self)
@@ -69,15 +71,22 @@ class DraftLengthSlider(QWidget):
         row.addWidget(self._number)
 
     @property
-    def value(self) -> int:
-        return self._slider.value()
+    def value(self) -> int | None:
+        at = self._slider.value()
+        return None if at == _AUTO_AT else at
 
-    def set_value(self, value: int) -> None:
-        self._slider.setValue(value)
+    def set_value(self, value: int | None) -> None:
+        self._slider.setValue(_AUTO_AT if value is None else value)
 
-    def _on_value(self, value: int) -> None:
-        self._number.setText(str(value))
-        self.changed.emit(value)
+    def _on_value(self, _value: int) -> None:
+        self._show()
+        self.changed.emit()
+
+    def _show(self) -> None:
+        said = draft_length_words(self.value)
+        self._number.setText(said)
+        # The slider's own value says −1 for auto.
+        self._slider.setAccessibleName(f"Draft length: {said}")
 
 
 def temperature_box(value: float) -> QDoubleSpinBox:

@@ -10,14 +10,25 @@ from engine.service import EngineService, ServiceEvent
 
 
 class BenchProgress(Protocol):
-    """Where a bench stands."""
+    """Where a bench stands. `task` and `mode` are what runs: None and "" while it warms up and at its end.
 
-    n_done: int
-    n_total: int
-    task: Task | None
-    mode: str
-    left_s: float | None
-    """What is left by what is done so far; None before anything is."""
+    `left_s` is what is left, by what is done so far; None before anything is.
+    """
+
+    @property
+    def n_done(self) -> int: ...
+
+    @property
+    def n_total(self) -> int: ...
+
+    @property
+    def task(self) -> Task | None: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def left_s(self) -> float | None: ...
 
 
 class Bench(Protocol):

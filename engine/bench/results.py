@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.bench.plan import OFF
+from engine.bench.plan import AUTO, OFF
 
 
 class BenchRunRecord(msgspec.Struct, frozen=True):
-    """One answer of one task in one mode."""
+    """One answer of one task in one mode. `prefill_s` is all that came before the first token: the prompt through the
+    target, and through a drafter that reads it.
+    """
 
     task: str
     category: str
@@ -58,7 +60,10 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class BenchResult(msgspec.Struct, frozen=True):
-    """A whole bench of one bundle; `figures` has every category in every mode, `overall` the geometric means."""
+    """A whole bench of one bundle; `figures` has every category in every mode, `overall` the geometric means.
+
+    `left_out` says what could not be measured, a sentence each.
+    """
 
     bundle: str
     target: str
@@ -70,6 +75,7 @@ class BenchResult(msgspec.Struct, frozen=True):
     runs: tuple[BenchRunRecord, ...] = ()
     measured_at: str = ""
     is_complete: bool = True
+    left_out: tuple[str, ...] = ()
 
     @property
     def best_mode(self) -> ModeFigures | None:
@@ -79,3 +85,11 @@ class BenchResult(msgspec.Struct, frozen=True):
             key=lambda one: one.speedup or 0.0,
             default=None,
         )
+
+    @property
+    def drafting_mode(self) -> str:
+        """The mode that stands for speculation: "auto" where it was measured, else the best that drafts, else ""."""
+        drafting = [one for one in self.overall if one.mode != OFF]
+        if any(one.mode == AUTO for one in drafting):
+            return AUTO
+        return max(drafting, key=lambda one: one.speedup or 0.0).mode if drafting else ""

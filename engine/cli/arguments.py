@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.budget.budget import KvType
+from engine.cli.drafter_argument import AUTO, TypedDrafter, parse_drafters
 from engine.cli.more_commands import add_more
 from engine.errors import BadOption
-from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
 from engine.shelf.walk import is_encodable
 from engine.speculation.settings import (
-    DEFAULT_DRAFT_LENGTH,
     GenerationSettings,
     SamplingSettings,
     check_generation,
@@ -43,11 +42,11 @@ Without a command `slipstream` opens its window.
 class RunOptions:
     """What `compare` and `generate` do. One of the prompts is set.
 
-    `target` and `bundle` None: the starter model. What was not typed is a default, which a bundle may know better.
+    `target` and `bundle` None: the starter model. A drafter that was not typed is the bundle's, or n-gram.
     """
 
     target: str | None
-    drafter: DrafterChoice
+    drafter: TypedDrafter
     prompt: str | None
     prompt_file: str | None
     system: str | None
@@ -57,8 +56,6 @@ class RunOptions:
     as_json: bool
     verbose: bool
     bundle: str | None = None
-    is_drafter_typed: bool = False
-    is_draft_length_typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +83,14 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     return Arguments(given.command, getattr(given, "json", False), given.verbose)
 
 
-def parse_drafter(value: str) -> DrafterChoice:
-    """Return the drafter that "ngram", "none" or the path of a draft model names."""
-    if value == "ngram":
-        return NGRAM_DRAFTER
-    if value == "none":
-        return NO_DRAFTER
-    if not value:
-        raise BadOption("The drafter must be a file, “ngram” or “none”.")
-    return DrafterChoice(DrafterKind.MODEL, value)
+def parse_draft_length(value: str) -> int | None:
+    """Return the draft length that `value` is, None for "auto": the controller decides before each round."""
+    if value == AUTO:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"“{value}” is neither a number of tokens nor auto") from None
 
 
 def _run_options(given: argparse.Namespace) -> RunOptions:
@@ -106,42 +102,37 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         repeat_penalty=given.repeat_penalty,
         seed=given.seed,
     )
-    draft_length = DEFAULT_DRAFT_LENGTH if given.draft is None else given.draft
-    generation = GenerationSettings(sampling, given.max_tokens, draft_length, tuple(given.stop))
+    generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
     check_generation(generation)
-    _check_load(given)
-    _check_text(given)
+    check_text(given, ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop"))
     if given.raw and given.system is not None:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
         target=given.target,
-        drafter=NGRAM_DRAFTER if given.drafter is None else parse_drafter(given.drafter),
+        drafter=parse_drafters(given.drafter),
         prompt=given.prompt,
         prompt_file=given.prompt_file,
         system=given.system,
         raw=given.raw,
         generation=generation,
-        load=LoadSettings(
-            given.context, given.threads, given.gpu_layers, not given.load_anyway, KvType(given.kv)
-        ),
+        load=load_settings(given),
         as_json=given.json,
         verbose=given.verbose,
         bundle=given.bundle,
-        is_drafter_typed=given.drafter is not None,
-        is_draft_length_typed=given.draft is not None,
     )
 
 
-def _check_text(given: argparse.Namespace) -> None:
+def check_text(given: argparse.Namespace, options: Sequence[str]) -> None:
     """Refuse what Python could not decode from the command line and carries as lone surrogates."""
-    for option in ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop"):
+    for option in options:
         value = getattr(given, option)
         for text in value if isinstance(value, list) else [value or ""]:
             if not is_encodable(text):
                 raise BadOption(f"The text of --{option.replace('_', '-')} is not valid UTF-8.")
 
 
-def _check_load(given: argparse.Namespace) -> None:
+def load_settings(given: argparse.Namespace) -> LoadSettings:
+    """Return how to load, from the options of `add_model_options`; raises BadOption for a value out of range."""
     if given.target == "":
         raise BadOption("The target must be the path of a GGUF file, or a name.")
     if given.context and not _MIN_CONTEXT <= given.context <= _MAX_CONTEXT:
@@ -152,6 +143,9 @@ def _check_load(given: argparse.Namespace) -> None:
         raise BadOption(f"The number of threads must be between 1 and {_MAX_THREADS}, or 0 to choose for me.")
     if not -1 <= given.gpu_layers <= _MAX_CONTEXT:
         raise BadOption("The number of layers on the GPU must be 0 or more, or -1 for all.")
+    return LoadSettings(
+        given.context, given.threads, given.gpu_layers, not given.load_anyway, KvType(given.kv)
+    )
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
@@ -181,14 +175,16 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    _add_model_options(parser)
+    add_model_options(parser)
+    _add_prompt_options(parser)
     _add_sampling_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     output.add_argument("--verbose", action="store_true", help="also print what llama.cpp reports")
 
 
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which models are loaded and how."""
     models = parser.add_argument_group("models")
     what = models.add_mutually_exclusive_group()
     what.add_argument("--target", metavar="FILE|NAME", help="the model (default: the starter model)")
@@ -197,8 +193,10 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     models.add_argument(
         "--drafter",
-        metavar="FILE|NAME|ngram|none",
-        help="what proposes tokens (default: the bundle's, or ngram)",
+        action="append",
+        metavar="FILE|NAME|mtp|ngram|auto|none",
+        help="what proposes tokens (default: the bundle's, or ngram); mtp is the head inside the model, auto the best "
+        "that is here; ngram may be given beside another",
     )
     models.add_argument(
         "--context",
@@ -218,6 +216,9 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="how caches store a number; the smaller ones save memory (default: f16)",
     )
     models.add_argument("--load-anyway", action="store_true", help="load even if memory seems too small")
+
+
+def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_argument_group("prompt")
     prompt = asked.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", metavar="TEXT", help="what to answer")
@@ -250,9 +251,9 @@ def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument(
         "--draft",
-        type=int,
-        metavar="N",
-        help=f"tokens drafted per round, 0 to 16 (default: the bundle's, or {DEFAULT_DRAFT_LENGTH})",
+        type=parse_draft_length,
+        metavar="N|auto",
+        help="tokens drafted per round, 0 to 16 (default: auto, decided before each round by what it costs and gains)",
     )
     group.add_argument(
         "--seed", type=int, metavar="S", help="the same seed gives the same answer (default: a new one)"

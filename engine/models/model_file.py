@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from engine.errors import UnknownArchitecture, WrongKindOfFile
 from engine.models.file_kind import FileKind, classify
@@ -13,10 +14,18 @@ from engine.models.parts import join_parts, read_parts
 
 
 class ModelRole(StrEnum):
-    """What a file is opened as."""
+    """What a file is opened as: a target, a whole model that drafts, or anything that drafts, heads included."""
 
     TARGET = "model"
     DRAFT_MODEL = "draft model"
+    DRAFTER = "drafter"
+
+
+_PURPOSES: Final = {
+    ModelRole.TARGET: "a model that can answer",
+    ModelRole.DRAFT_MODEL: "a draft model",
+    ModelRole.DRAFTER: "a drafter",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +65,9 @@ def check_model_file(path: Path, role: ModelRole = ModelRole.TARGET) -> ModelFil
         kind = classify(header)
     if kind is FileKind.UNKNOWN:
         raise unknown_architecture(path.name, header.architecture)
-    if not kind.can_answer:
-        raise WrongKindOfFile(_refusal(path.name, kind, role), remedy=kind.place, detail=str(path))
-    return ModelFile(path, header, kind)
+    if kind.can_answer or (role is ModelRole.DRAFTER and kind.is_drafter_only):
+        return ModelFile(path, header, kind)
+    raise WrongKindOfFile(_refusal(path.name, kind, role), remedy=kind.place, detail=str(path))
 
 
 def unknown_architecture(name: str, architecture: str, detail: str = "") -> UnknownArchitecture:
@@ -73,5 +82,4 @@ def unknown_architecture(name: str, architecture: str, detail: str = "") -> Unkn
 def _refusal(name: str, kind: FileKind, role: ModelRole) -> str:
     if role is ModelRole.DRAFT_MODEL and kind.is_drafter_only:
         return f"“{name}” is {kind.phrase}, which cannot be used yet in this version; draft models can."
-    purpose = "a model that can answer" if role is ModelRole.TARGET else "a draft model"
-    return f"“{name}” is {kind.phrase}, not {purpose}."
+    return f"“{name}” is {kind.phrase}, not {_PURPOSES[role]}."

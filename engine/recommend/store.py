@@ -7,6 +7,7 @@ downloading it again loses nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -60,15 +61,21 @@ def remember_race(
     bundle: Bundle, plain_tokens_per_s: float, speculative_tokens_per_s: float, folder: Path | None = None
 ) -> None:
     """Remember what both lanes of a race reached; figures that are no speeds are left out. Raises OSError."""
-    if not (0 < plain_tokens_per_s < 1e6 and 0 < speculative_tokens_per_s < 1e6):
+    remember_speeds(bundle, [(plain_tokens_per_s, speculative_tokens_per_s)], folder)
+
+
+def remember_speeds(
+    bundle: Bundle, speeds: Iterable[tuple[float, float]], folder: Path | None = None
+) -> None:
+    """Remember pairs of tokens per second, plain and speculative, each as if it were a race. Raises OSError."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    figures = [_Figure(*pair, at) for pair in speeds if all(0 < speed < 1e6 for speed in pair)]
+    if not figures:
         return
     path = (folder or data_folder()) / FIGURES_FILE_NAME
     by_pair = read_json(path, _Figures, _Figures()).by_pair
     pairs = by_pair.setdefault(_target_key(bundle), {})
-    figure = _Figure(
-        plain_tokens_per_s, speculative_tokens_per_s, datetime.now(UTC).isoformat(timespec="seconds")
-    )
-    pairs[_drafter_key(bundle)] = (*pairs.get(_drafter_key(bundle), ()), figure)[-MOST_FIGURES:]
+    pairs[_drafter_key(bundle)] = (*pairs.get(_drafter_key(bundle), ()), *figures)[-MOST_FIGURES:]
     write_json(path, _Figures(by_pair))
 
 
@@ -85,15 +92,21 @@ def _range(figures: list[float]) -> SpeedRange | None:
     return SpeedRange(min(figures), max(figures), is_measured=True) if figures else None
 
 
+def pair_key(bundle: Bundle) -> str:
+    """Return what names the files of `bundle` wherever they lie: target and drafter, each by name and size."""
+    return f"{_target_key(bundle)} with {_drafter_key(bundle)}"
+
+
 def _target_key(bundle: Bundle) -> str:
     return _file_key(bundle.target)
 
 
 def _drafter_key(bundle: Bundle) -> str:
     drafter = bundle.drafter
-    if drafter.kind in (DrafterKind.NONE, DrafterKind.NGRAM) or not drafter.path:
+    if drafter.kind in (DrafterKind.NONE, DrafterKind.NGRAM):
         return drafter.kind
-    return f"{drafter.kind} {_file_key(drafter.path)}"
+    beside = " beside n-gram" if drafter.with_ngram else ""
+    return f"{drafter.kind} {_file_key(drafter.path)}{beside}" if drafter.path else f"{drafter.kind}{beside}"
 
 
 def _file_key(path: str) -> str:

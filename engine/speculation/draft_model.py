@@ -28,6 +28,7 @@ class DraftModelDrafter:
     def __init__(self, model: CausalModel, n_target_vocab: int) -> None:
         self._model = model
         self._n_target_vocab = n_target_vocab
+        self._padded = np.full(n_target_vocab, -np.inf, np.float32)
         self._prompt: Sequence[int] = ()
         self._n_agreed = 0
         """Leading tokens in which cache and history are known to agree, so that no round compares from the
@@ -89,11 +90,11 @@ class DraftModelDrafter:
         self._n_agreed = len(history)
 
     def _target_sized(self, row: Logits) -> Logits:
-        """Return `row` over the target's ids: what only the small model knows is dropped, what it lacks is
-        impossible."""
-        missing = self._n_target_vocab - len(row)
-        if missing == 0:
+        """Return `row` over the target's ids, valid until the next call: what only the small model knows is
+        dropped, what it lacks is impossible."""
+        if len(row) == self._n_target_vocab:
             return row
-        if missing > 0:
-            return np.pad(row, (0, missing), constant_values=-np.inf)
-        return row[: self._n_target_vocab]
+        if len(row) > self._n_target_vocab:
+            return row[: self._n_target_vocab]
+        self._padded[: len(row)] = row
+        return self._padded

@@ -111,8 +111,7 @@ def _prompt_passes(answer: _Answer) -> Iterator[Round]:
     """Evaluate the prompt in chunks; the last one yields the first token as well."""
     watch = Stopwatch(answer.clock)
     target, prompt = answer.target, tuple(answer.history)
-    for token in prompt:
-        answer.sampler.accept(token)
+    answer.sampler.begin(prompt)
     with watch.drafting():
         known = min((drafter.begin(prompt) for drafter in answer.drafters), default=len(prompt))
     target.rewind(min(n_reusable(target.cached, prompt), known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -37,6 +38,19 @@ def test_a_file_of_a_later_version_keeps_what_is_known(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(b'{"theme": "light", "from_the_future": [1, 2]}')
     assert read_settings(path).settings.theme == "light"
+
+
+@pytest.mark.parametrize(("written", "read"), [(3, None), (8, 8), (0, 0)])
+def test_a_draft_length_from_before_auto_stays_unless_it_was_the_untouched_three(
+    tmp_path: Path, written: int, read: int | None
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(b'{"run": {"draft_length": %d, "max_tokens": 99}}' % written)
+    settings = read_settings(path).settings
+    assert settings.run == RunSettings(draft_length=read, max_tokens=99)
+    chosen = msgspec.structs.replace(settings, run=RunSettings(draft_length=3))
+    write_settings(path, chosen)
+    assert read_settings(path).settings == chosen
 
 
 def test_a_folder_that_cannot_be_written_is_said_once_and_costs_nothing_else(

@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 
-from engine.models.gguf_header import read_header
-from tests.engine.models.gguf_writer import ARRAY, BOOL, Entry, gguf, tensor
+from tests.engine.models.gguf_writer import Entry, gguf, tensor
+from tests.make_models.gguf_file import ALIGNMENT, tokenizer
 
-TRAINED = Path(__file__).parents[1] / "models"
 N_EMBD, N_FF, N_HEADS, N_KV_HEADS, HEAD, N_VOCAB, N_CTX = 64, 128, 4, 2, 64, 384, 8192
 N_EXPERTS, N_EXPERTS_USED, FF_EXPERT = 4, 2, 32
 
 Shapes = dict[str, tuple[int, ...]]
-_INT32, _FLOAT32 = 5, 6
-
-
-def float32(number: float) -> bytes:
-    return struct.pack("<If", _FLOAT32, number)
-
-
-def _tokenizer() -> dict[str, Entry]:
-    """Return the vocabulary of the trained models."""
-    metadata = read_header(TRAINED / "llama.gguf").metadata
-    entries: dict[str, Entry] = {}
-    for key, value in metadata.items():
-        if not key.startswith("tokenizer."):
-            continue
-        if isinstance(value, bool):
-            entries[key] = struct.pack("<IB", BOOL, value)
-        elif isinstance(value, tuple) and isinstance(value[0], int):
-            # llama.cpp wants the kinds of tokens as signed numbers.
-            head = struct.pack("<IIQ", ARRAY, _INT32, len(value))
-            entries[key] = head + struct.pack(f"<{len(value)}i", *value)
-        elif isinstance(value, tuple):
-            entries[key] = [str(item) for item in value]
-        elif isinstance(value, (str, int)):
-            entries[key] = value
-    return entries
 
 
 def write_model(path: Path, architecture: str, settings: Mapping[str, Entry], shapes: Shapes) -> Path:
@@ -54,15 +27,15 @@ def write_model(path: Path, architecture: str, settings: Mapping[str, Entry], sh
         "attention.head_count_kv": N_KV_HEADS,
         "attention.key_length": HEAD,
         "attention.value_length": HEAD,
-        "attention.layer_norm_rms_epsilon": float32(1e-6),
+        "attention.layer_norm_rms_epsilon": 1e-6,
     }
     metadata: dict[str, Entry] = {"general.architecture": architecture, "general.name": path.stem}
     metadata |= {f"{architecture}.{key}": value for key, value in {**usual, **settings}.items()}
     infos, offset = [], 0
     for name, shape in shapes.items():
         infos.append(tensor(name, shape, 0, offset))
-        offset += -(-prod(shape) * 4 // 32) * 32
-    head = gguf(metadata | _tokenizer(), infos)
+        offset += -(-prod(shape) * 4 // ALIGNMENT) * ALIGNMENT
+    head = gguf(metadata | tokenizer(), infos)
     path.write_bytes(head)
     os.truncate(path, len(head) + offset)
     return path

@@ -4,7 +4,7 @@ import pytest
 
 from engine.cli.arguments import parse_arguments
 from engine.cli.command import main
-from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
+from engine.cli.drafter_argument import TypedDrafter
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,19 @@ def test_options_reach_their_settings() -> None:
     assert (options.generation.draft_length, options.generation.max_tokens) == (5, 7)
     assert options.generation.stop == ("x",)
     assert (options.load.n_ctx, options.load.n_threads, options.load.n_gpu_layers) == (512, 2, 0)
-    assert options.drafter == DrafterChoice(DrafterKind.MODEL, "d.gguf")
+    assert options.drafter == TypedDrafter("d.gguf")
     assert (options.system, options.as_json) == ("s", True)
 
 
-@pytest.mark.parametrize(("value", "drafter"), [("ngram", NGRAM_DRAFTER), ("none", NO_DRAFTER)])
-def test_drafters_without_a_file_have_names(value: str, drafter: DrafterChoice) -> None:
-    options = parse_arguments(["compare", "--prompt", "a", "--drafter", value]).run
+@pytest.mark.parametrize(
+    ("typed", "draft_length"), [((), None), (("--draft", "auto"), None), (("--draft", "5"), 5)]
+)
+def test_the_draft_length_is_auto_unless_it_is_typed(
+    typed: tuple[str, ...], draft_length: int | None
+) -> None:
+    options = parse_arguments(["compare", "--prompt", "a", *typed]).run
     assert options is not None
-    assert options.drafter == drafter
+    assert options.generation.draft_length == draft_length
 
 
 def test_a_system_message_has_no_place_in_a_raw_prompt(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, Bundle, DrafterChoic
 from engine.recommend.advice import SpeedRange
 from engine.recommend.store import own_figures
 from engine.shelf.installed_model import InstalledModel, Place
-from engine.speculation.settings import DEFAULT_DRAFT_LENGTH
 from tests.engine.cli.slipstream import LLAMA, assert_plain_failure, slipstream
 
 DRAFT = DrafterChoice(DrafterKind.MODEL, "/d.gguf")
@@ -30,37 +29,24 @@ def options(*typed: str) -> RunOptions:
     return run
 
 
-def choose(*typed: str) -> tuple[Bundle, RunOptions]:
+def choose(*typed: str) -> Bundle:
     return choose_bundle(options(*typed), lambda: (PAIR, HEAD))
 
 
-def test_a_bundle_brings_its_drafter_and_its_draft_length() -> None:
-    bundle, settled = choose("--bundle", "pair")
-    assert bundle == PAIR.bundle
-    assert settled.drafter == DRAFT
-    assert settled.generation.draft_length == 6
+def test_a_bundle_brings_its_drafter() -> None:
+    assert choose("--bundle", "pair") == PAIR.bundle
+    assert options("--bundle", "pair").generation.draft_length is None
 
 
-def test_what_is_typed_counts_more_than_what_the_bundle_recommends() -> None:
-    bundle, settled = choose("--bundle", "pair", "--drafter", "none", "--draft", "2")
-    assert (bundle.drafter, settled.drafter) == (NO_DRAFTER, NO_DRAFTER)
-    assert settled.generation.draft_length == 2
-    assert choose("--bundle", "pair", "--draft", "2")[1].generation.draft_length == 2
-
-
-def test_a_drafter_that_cannot_be_used_yet_is_told_and_stood_in_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    bundle, settled = choose("--bundle", "head")
-    assert (bundle.drafter, settled.drafter) == (NGRAM_DRAFTER, NGRAM_DRAFTER)
-    assert settled.generation.draft_length == DEFAULT_DRAFT_LENGTH
-    assert "n-gram takes its place" in capsys.readouterr().err
+def test_what_is_typed_counts_more_than_what_the_bundle_has() -> None:
+    assert choose("--bundle", "pair", "--drafter", "none").drafter == NO_DRAFTER
+    assert choose("--bundle", "pair", "--drafter", "ngram").drafter == NGRAM_DRAFTER
+    assert options("--bundle", "pair", "--draft", "2").generation.draft_length == 2
 
 
 def test_target_and_drafter_may_be_names_too() -> None:
-    bundle, settled = choose("--target", "pair", "--drafter", "head")
-    assert (bundle.target, settled.drafter) == ("/t.gguf", DrafterChoice(DrafterKind.MODEL, "/h.gguf"))
-    assert bundle.drafter == settled.drafter
+    bundle = choose("--target", "pair", "--drafter", "head")
+    assert (bundle.target, bundle.drafter) == ("/t.gguf", DrafterChoice(DrafterKind.MODEL, "/h.gguf"))
 
 
 def test_a_file_is_a_file_without_looking_for_models(tmp_path: Path) -> None:
@@ -69,13 +55,13 @@ def test_a_file_is_a_file_without_looking_for_models(tmp_path: Path) -> None:
 
     (tmp_path / "pair").touch()
     for path in (LLAMA, str(tmp_path / "pair")):
-        bundle, _ = choose_bundle(options("--target", path), unasked)
+        bundle = choose_bundle(options("--target", path), unasked)
         assert (bundle.name, bundle.target) == (Path(path).stem, path)
 
 
 def test_what_looks_like_a_path_is_left_to_the_checks_of_files(tmp_path: Path) -> None:
     for path in ("gone.gguf", str(tmp_path / "gone")):
-        assert choose("--target", path)[0].target == path
+        assert choose("--target", path).target == path
     for typed in (("--target", "gone"), ("--bundle", "gone.gguf"), ("--drafter", "gone")):
         with pytest.raises(NoSuchModel):
             choose(*typed)

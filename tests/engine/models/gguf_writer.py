@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-UINT32, BOOL, STRING, ARRAY = 4, 7, 8, 9
+UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 
-Entry = int | str | bytes | list[str] | list[int]
+Entry = int | float | str | bytes | list[str] | list[int] | list[bool]
 
 
 def text(value: str | bytes) -> bytes:
@@ -21,12 +21,24 @@ def value(entry: Entry) -> bytes:
         return entry
     if isinstance(entry, str):
         return struct.pack("<I", STRING) + text(entry)
+    if isinstance(entry, bool):
+        return struct.pack("<I?", BOOL, entry)
     if isinstance(entry, int):
         return struct.pack("<II", UINT32, entry)
-    if entry and isinstance(entry[0], str):
-        items = b"".join(text(str(item)) for item in entry)
-        return struct.pack("<IIQ", ARRAY, STRING, len(entry)) + items
-    return struct.pack("<IIQ", ARRAY, UINT32, len(entry)) + b"".join(struct.pack("<I", int(i)) for i in entry)
+    if isinstance(entry, float):
+        return struct.pack("<If", FLOAT32, entry)
+    return _array(entry)
+
+
+def _array(items: list[str] | list[int] | list[bool]) -> bytes:
+    first = items[0] if items else 0
+    if isinstance(first, str):
+        kind, packed = STRING, b"".join(text(str(item)) for item in items)
+    elif isinstance(first, bool):
+        kind, packed = BOOL, struct.pack(f"<{len(items)}?", *items)
+    else:
+        kind, packed = UINT32, struct.pack(f"<{len(items)}I", *items)
+    return struct.pack("<IIQ", ARRAY, kind, len(items)) + packed
 
 
 def tensor(name: str, shape: Sequence[int], ggml_type: int = 0, offset: int = 0) -> bytes:

@@ -91,7 +91,7 @@ def test_greedy_conversation_with_a_draft_model(steps: list[tuple[str, object]])
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(STEPS)
 def test_sampled_conversation_with_ngram_drafts(steps: list[tuple[str, object]]) -> None:
-    drafter = NgramDrafter(NgramSettings(min_match=2, max_match=4))
+    drafter = NgramDrafter(NgramSettings(run_lengths=(2, 4), min_chance=0.0))
     sampling = SamplingSettings(temperature=0.8, top_k=4, presence_penalty=0.3)
     conversation = Conversation(drafter, None, sampling)
     for step in steps:

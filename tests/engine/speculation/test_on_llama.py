@@ -84,7 +84,7 @@ def no_drafter(pair: Pair) -> None:
 
 
 def ngram(pair: Pair) -> Drafter:
-    return NgramDrafter(NgramSettings(min_match=1, max_match=4))
+    return NgramDrafter(NgramSettings(run_lengths=(1, 3), min_chance=0.0))
 
 
 MakeDrafter = Callable[[Pair], Drafter | None]

@@ -1,0 +1,126 @@
+"""Drafting a whole block in one pass: DFlash, DFlash 2 and DSpark.
+
+A block drafter keeps keys and values that it makes of the target's hidden states, and looks at them from a block of
+the last token and mask tokens. llama.cpp: common/speculative.cpp, `common_speculative_impl_draft_dflash`, and
+src/models/dflash.cpp.
+
+Why sampling from its rows is lossless. Speculative sampling asks of q_i only that token i was drawn from it, and that
+it was fixed before: never that q_i is a good guess, nor that it looks at the tokens drawn before it.
+- DFlash: the rows of a block are independent of each other's tokens. A draft of incoherent tokens is accepted less
+  often, and what is emitted has the target's distribution all the same.
+- DSpark: a Markov head in the graph biases row i by the *argmax* of row i - 1, whatever is drawn there
+  (src/models/dflash.cpp, `build_dspark_markov_head`). So every q_i is fixed before the first token is drawn.
+- DFlash 2: its selector gives scores of steps from candidate to candidate. The best path is a point mass.
+Confidences come with the block and are known before any token is chosen, so that a draft may end by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.speculation.choosing import DraftChooser
+from engine.speculation.protocols import Draft, Gate, HiddenStates, Logits, Sampler
+from engine.speculation.round import DraftSource
+from engine.speculation.state_reading import StateFollower, StateReader
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a block drafter says about the next tokens: `logits[i]`, shape (n_vocab,), of the token `i` places on.
+
+    `confidences[i]` is what a confidence head thinks of it, None where there is no such head. Views until the next
+    pass.
+    """
+
+    logits: Sequence[Logits]
+    confidences: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """What DFlash 2 says: `candidates[i]`, shape (k,), of the token `i` places on, and `scores[i][j]`, shape (k,), of
+    each of them after candidate j of the place before. All rows of `scores[0]` count from the token before the draft.
+    """
+
+    candidates: NDArray[np.int32]
+    scores: NDArray[np.float32]
+
+
+class BlockModel(StateReader, Protocol):
+    """A block drafter's model. Its entry at position P is made of the target's states at P alone; `read` looks at no
+    tokens."""
+
+    @property
+    def max_draft(self) -> int:
+        """Longest draft that it was trained for."""
+
+    def block(self, token: int, n_draft: int) -> Block | Lattice:
+        """Return what it says about `n_draft` tokens after `token`, which follows the entries.
+
+        The entries stay as they are. Raises Cancelled or DecodeFailed.
+        """
+
+
+class BlockDrafter:
+    """Proposes a block: one pass of the drafter, however long the draft.
+
+    The block is as long as the draft needs: what a model says about a place depends little on how many masks come
+    after it, and llama.cpp's blocks are as long as its n_max too.
+    """
+
+    def __init__(
+        self, model: BlockModel, target: HiddenStates, n_target_vocab: int, source: DraftSource
+    ) -> None:
+        self._model = model
+        self._follower = StateFollower(target, model, lookahead=0)
+        self._n_target_vocab = n_target_vocab
+        self._source = source
+
+    @property
+    def source(self) -> DraftSource:
+        return self._source
+
+    def begin(self, prompt: Sequence[int]) -> int:
+        return self._follower.begin(prompt)
+
+    def observe(self, tokens: Sequence[int], first_position: int) -> None:
+        self._follower.observe(tokens, first_position)
+
+    def draft(
+        self, history: Sequence[int], n_max: int, sampler: Sampler, rng: np.random.Generator, gate: Gate
+    ) -> Draft:
+        n_draft = min(n_max, self._model.max_draft, self._model.n_ctx - len(history))
+        if n_draft <= 0 or not self._follower.catch_up(history):
+            return Draft()
+        block = self._model.block(history[-1], n_draft)
+        if isinstance(block, Lattice):
+            return best_path(block, gate, self._n_target_vocab, self._source)
+        chosen = DraftChooser(sampler, rng, gate, self._n_target_vocab)
+        for i, row in enumerate(block.logits):
+            confidence = None if block.confidences is None else float(block.confidences[i])
+            if chosen.choose(row, confidence) is None:
+                break
+        return chosen.draft(self._source)
+
+
+def best_path(lattice: Lattice, gate: Gate, n_target_vocab: int, source: DraftSource) -> Draft:
+    """Return the draft that goes from each token to the best candidate after it; its confidence is that candidate's
+    share among the k (llama.cpp's p_min for DFlash 2)."""
+    tokens: list[int] = []
+    confidences: list[float] = []
+    at = 0
+    for candidates, steps in zip(lattice.candidates, lattice.scores, strict=True):
+        scores = steps[at]
+        at = int(scores.argmax())
+        confidence = float(1.0 / np.exp(scores - scores[at]).sum())
+        token = int(candidates[at])
+        if not 0 <= token < n_target_vocab or not gate(len(tokens), confidence):
+            break
+        tokens.append(token)
+        confidences.append(confidence)
+    return Draft(tuple(tokens), source, None, tuple(confidences)) if tokens else Draft()
