@@ -22,8 +22,8 @@ _CHANCE_RATE: Final = 0.1
 class SourceKnowledge:
     """How one drafter does at one temperature.
 
-    `chance` is the usual chance that one more token is accepted, `gain` what asking once usually gains, in tokens, after
-    its cost; None before it was asked.
+    `chance` is the usual chance that one more token is accepted, `gain` what asking once usually gains, in tokens,
+    after its cost; None before it was asked.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
