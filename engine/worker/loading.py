@@ -29,6 +29,7 @@ from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 from engine.worker.budgeting import Foreseen, foresee
+from engine.worker.learned import Experience, recall
 from engine.worker.plan import LoadRequest, make_plan
 from engine.worker.threads import ThreadPolicy, make_thread_policy
 
@@ -57,6 +58,13 @@ class LoadedBundle:
     drafters: tuple[Drafter, ...] = ()
     threads: ThreadPolicy | None = None
     _plain_context: Context | None = None
+    _experience: Experience | None = None
+
+    def experience(self) -> Experience:
+        """Return what is known about this bundle, read when it is first wanted."""
+        if self._experience is None:
+            self._experience = recall(self.request, self.context_settings.n_threads)
+        return self._experience
 
     def plain_context(self) -> Context:
         """Return the race's second context, empty the first time; raises LoadFailed where there is no memory
@@ -111,6 +119,8 @@ class LoadedBundle:
         self.drafters = make_drafters(self.request.drafter, self.drafter_context, self.target.n_vocab)
 
     def close(self) -> None:
+        if self._experience is not None:
+            self._experience.keep(at_once=True)
         # A model closes the contexts that were made from it.
         if self.drafter_model is not None:
             self.drafter_model.close()
