@@ -167,6 +167,7 @@ class BenchScript:
     shelf: dict[str, BenchResult] = field(default_factory=dict)
     kept: list[tuple[Bundle, BenchResult]] = field(default_factory=list)
     made: list[tuple[BenchPlan, Measured]] = field(default_factory=list)
+    advice: str = ""
     advised: list[int | None] = field(default_factory=list)
 
     def tools(self) -> BenchTools:
@@ -186,7 +187,7 @@ class BenchScript:
 
     def _advise(self, _result: BenchResult, drafter_bytes: int | None) -> str:
         self.advised.append(drafter_bytes)
-        return ADVICE
+        return self.advice or ADVICE
 
 
 ADVICE = (
