@@ -30,7 +30,7 @@ from engine.models_events import LocalDrafter
 from engine.speculation.round import DraftSource
 from engine.worker.messages import Failed, Ready
 from tests.app.model_scenes import MODEL_SCENES
-from tests.app.scripted_bench import BenchScript
+from tests.app.scripted_bench import BenchScript, result_of
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 from tests.app.tune_scenes import TUNE_SCENES
@@ -38,6 +38,11 @@ from tests.app.tune_scenes import TUNE_SCENES
 BUNDLES = (
     Bundle("Starter: SmolLM2 135M", "/models/SmolLM2-135M-Instruct-Q4_1.gguf", NGRAM_DRAFTER),
     Bundle("Qwen2.5 Coder 1.5B", "/models/qwen2.5-coder-1.5b-instruct-q8_0.gguf", NGRAM_DRAFTER),
+)
+PAIR = Bundle(
+    "Qwen2.5 Coder 1.5B",
+    BUNDLES[1].target,
+    DrafterChoice(DrafterKind.MODEL, "/models/qwen2.5-coder-0.5b-instruct-q4_0.gguf", with_ngram=True),
 )
 CODE = '''Here is a module with the four shapes:
 
@@ -136,6 +141,23 @@ def compare_finished(window: Window, service: ScriptedService) -> Iterator[int]:
     yield 100
 
 
+def compare_auto(window: Window, service: ScriptedService) -> Iterator[int]:
+    """A pair whose controller asks now the draft model, now n-gram, now nobody."""
+    choose_pair(window)
+    yield 100
+    yield from compare_finished(window, service)
+
+
+def tune_pair(window: Window, service: ScriptedService) -> Iterator[int]:
+    choose_pair(window)
+    window.show_page(3)
+    yield 400
+
+
+def choose_pair(window: Window) -> None:
+    window.compare.picker._session.choose(PAIR)
+
+
 def compare_difference(window: Window, service: ScriptedService) -> Iterator[int]:
     yield from compare_finished(window, service)
     for pane in (window.compare.plain, window.compare.speculative):
@@ -221,8 +243,8 @@ SCENES = (
     Scene("compare-loading", replace(FAST, load_s=30.0, speed=1.0), compare_loading),
     Scene("compare-racing", replace(FAST, speed=1.4), compare_running),
     Scene("compare-finished", FAST, compare_finished),
-    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_finished),
-    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_finished),
+    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_auto),
+    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_auto),
     Scene("compare-lost", Script(text=POEM, speed=8, accept=(0, 0, 1), slow_check=1.3), compare_finished),
     Scene("compare-difference", replace(FAST, difference_at=41), compare_difference),
     Scene(
@@ -249,6 +271,7 @@ SCENES = (
     Scene("chat-worker-died", replace(FAST, lost_after_rounds=40), chat_finished),
     Scene("drafters", FAST, drafters, ModelsScript(drafters=HEADS)),
     Scene("shortcuts", FAST, shortcuts),
+    Scene("tune-pair", FAST, tune_pair, bench=BenchScript(shelf={PAIR.target: result_of(PAIR)})),
     *(Scene(f"tune-{one.name}", one.engine, one.act, bench=one.bench) for one in TUNE_SCENES),
     *(Scene(f"models-{one.name}", FAST, one.act, one.script) for one in MODEL_SCENES),
 )
