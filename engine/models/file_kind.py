@@ -82,10 +82,7 @@ _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.UNKNOWN: "a model of an architecture that this llama.cpp does not know",
 }
 
-_BESIDE_ITS_TARGET = (
-    "It belongs beside the model that it was trained for, and this version cannot use drafters of this kind yet. "
-    "Choose that model, with n-gram or an ordinary small model as its drafter."
-)
+_BESIDE_ITS_TARGET = "It belongs beside the model that it was trained for: choose that one as the model, and this as its drafter."
 _PLACES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "Choose it as the model.",
     FileKind.TARGET_WITH_MTP: "Choose it as the model.",

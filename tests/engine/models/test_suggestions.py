@@ -40,8 +40,8 @@ def test_what_can_run_comes_first_then_n_gram_and_what_does_not_fit_comes_last_w
     suggestions = suggest_drafters(target, others)
     assert [s.name for s in suggestions] == [
         "llama-draft.gguf",
-        "n-gram",
         "llama-eagle3.gguf",
+        "n-gram",
         "step35.gguf",
         "mtp-gemma4.gguf",
     ]
@@ -52,9 +52,9 @@ def test_what_can_run_comes_first_then_n_gram_and_what_does_not_fit_comes_last_w
 
 def test_a_head_inside_is_offered_and_needs_no_path() -> None:
     suggestions = suggest_drafters(candidate("qwen35.gguf"), [candidate("mtp-qwen35.gguf")])
-    assert [s.name for s in suggestions] == ["n-gram", "MTP head inside the model", "mtp-qwen35.gguf"]
-    assert suggestions[1].choice == DrafterChoice(DrafterKind.MTP)
-    assert not suggestions[1].verdict.can_run
+    assert [s.name for s in suggestions] == ["MTP head inside the model", "n-gram", "mtp-qwen35.gguf"]
+    assert suggestions[0].choice == DrafterChoice(DrafterKind.MTP)
+    assert suggestions[0].verdict.can_run
     assert "inside already" in suggestions[2].verdict.reason
 
 
