@@ -82,7 +82,9 @@ _PHRASES: Final[dict[FileKind, str]] = {
     FileKind.UNKNOWN: "a model of an architecture that this llama.cpp does not know",
 }
 
-_BESIDE_ITS_TARGET = "It belongs beside the model that it was trained for: choose that one as the model, and this as its drafter."
+_BESIDE_ITS_TARGET = (
+    "It belongs beside the model that it was trained for: choose that one as the model, and this as its drafter."
+)
 _PLACES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "Choose it as the model.",
     FileKind.TARGET_WITH_MTP: "Choose it as the model.",

@@ -142,7 +142,7 @@ def test_the_choice_is_free_and_says_what_speaks_against_one() -> None:
         "large.gguf", "models", msgspec.structs.replace(middling.facts, read_bytes=target.facts.read_bytes)
     )
     suggestions = suggest_drafters(target, [large, middling, candidate("llama-eagle3.gguf")])
-    assert [s.name for s in suggestions] == ["llama-draft.gguf", "llama-eagle3.gguf", "n-gram", "large.gguf"]
+    assert [s.name for s in suggestions] == ["llama-eagle3.gguf", "llama-draft.gguf", "n-gram", "large.gguf"]
     assert "would slow it down" in suggestions[-1].verdict.remark
 
 

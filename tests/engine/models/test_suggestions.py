@@ -39,13 +39,13 @@ def test_what_can_run_comes_first_then_n_gram_and_what_does_not_fit_comes_last_w
     ]
     suggestions = suggest_drafters(target, others)
     assert [s.name for s in suggestions] == [
-        "llama-draft.gguf",
         "llama-eagle3.gguf",
+        "llama-draft.gguf",
         "n-gram",
         "step35.gguf",
         "mtp-gemma4.gguf",
     ]
-    assert suggestions[0].choice == DrafterChoice(DrafterKind.MODEL, str(TINY_MODELS / "llama-draft.gguf"))
+    assert suggestions[1].choice == DrafterChoice(DrafterKind.MODEL, str(TINY_MODELS / "llama-draft.gguf"))
     assert [bool(s.verdict.remark) for s in suggestions] == [False, False, False, True, False]
     assert [bool(s.verdict.reason) for s in suggestions] == [False, False, False, False, True]
 
