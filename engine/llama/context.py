@@ -131,9 +131,9 @@ class Context:
 
     def _undo(self, n_tokens: int, code: int) -> None:
         """Take a failed pass back out of the cache and raise what happened."""
-        if not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1) and (
-            self._restore(n_tokens) < n_tokens
-        ):
+        # A running state of a pass that was broken off is of no moment at all, whatever seq_rm says.
+        is_back = self._snapshots is None and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1)
+        if not is_back and self._restore(n_tokens) < n_tokens:
             self.clear()
         if code == _ABORTED:
             raise Cancelled("The work was stopped.")
@@ -172,21 +172,26 @@ class Context:
             raise PreconditionFailed(f"{count} tokens are cached; {n_tokens} of them cannot be kept.")
         if n_tokens == count:
             return
+        in_pass = count - n_tokens < self.n_pass
         self.forget_pass()
         if n_tokens == 0:
             self.clear()
-        elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+        elif self._reaches_back(n_tokens, in_pass) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
             del self._cached[n_tokens:]
         else:
             self._evaluate_again(n_tokens)
 
-    def _reaches_back(self, n_tokens: int) -> bool:
+    def _reaches_back(self, n_tokens: int, in_pass: bool) -> bool:
         """Whether every cell that the token after the first `n_tokens` looks at is still there.
 
+        Of a running state llama.cpp keeps `n_rs_seq` moments of the last pass, and goes back as many tokens without
+        asking whether they were in it (src/llama-memory-recurrent.cpp, seq_rm): `in_pass` says so.
         A sliding-window cache reuses cells that left the window. llama.cpp guarantees that all positions from
         seq_pos_min on are present (llama.h), and removes the rest without a word
         (src/llama-kv-cache-iswa.cpp, seq_rm).
         """
+        if self._snapshots is not None and not in_pass:
+            return False
         if self.model.n_swa == 0:
             return True
         oldest: int = api.llama_memory_seq_pos_min(self._memory, SEQUENCE)
