@@ -176,7 +176,9 @@ class Context:
         self.forget_pass()
         if n_tokens == 0:
             self.clear()
-        elif self._reaches_back(n_tokens, in_pass) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+        elif self._reaches_back(n_tokens, in_pass) and api.llama_memory_seq_rm(
+            self._memory, SEQUENCE, n_tokens, -1
+        ):
             del self._cached[n_tokens:]
         else:
             self._evaluate_again(n_tokens)
