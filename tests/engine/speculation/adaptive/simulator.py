@@ -163,9 +163,7 @@ def best_fixed(
 def _draft_s(computer: Computer, drafter: SimulatedDrafter) -> float:
     if not drafter.n_steps or drafter.source is DraftSource.NGRAM:
         return 0.0
-    return (
-        computer.fixed_s + drafter.n_steps * computer.step_s + drafter.n_missed * computer.missed_s
-    )
+    return computer.fixed_s + drafter.n_steps * computer.step_s + drafter.n_missed * computer.missed_s
 
 
 def _noise(computer: Computer, rng: np.random.Generator) -> float:
