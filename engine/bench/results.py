@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from engine.bench.plan import OFF
+from engine.bench.plan import AUTO, OFF
 
 
 class BenchRunRecord(msgspec.Struct, frozen=True):
@@ -85,3 +85,11 @@ class BenchResult(msgspec.Struct, frozen=True):
             key=lambda one: one.speedup or 0.0,
             default=None,
         )
+
+    @property
+    def drafting_mode(self) -> str:
+        """The mode that stands for speculation: "auto" where it was measured, else the best that drafts, else ""."""
+        drafting = [one for one in self.overall if one.mode != OFF]
+        if any(one.mode == AUTO for one in drafting):
+            return AUTO
+        return max(drafting, key=lambda one: one.speedup or 0.0).mode if drafting else ""

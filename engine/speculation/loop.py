@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
+from engine.speculation.confidence import top_probability
 from engine.speculation.protocols import (
     Draft,
     Drafter,
@@ -93,6 +94,7 @@ class _Outcome:
     tokens: list[int]
     pieces: list[str]
     accepted: int = 0
+    certainty: float | None = None
 
 
 def _check_prompt(prompt: Sequence[int], n_ctx: int) -> None:
@@ -131,7 +133,11 @@ def _verification_round(answer: _Answer) -> Round:
     pending = answer.history[n_cached:]
     n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
-    answer.policy.learn(RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s))
+    answer.policy.learn(
+        RoundCost(
+            n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty
+        )
+    )
     return _round(answer, outcome, draft, watch)
 
 
@@ -185,6 +191,8 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
                 drafter.observe(tokens, first_position)
         with watch.verifying():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
+            if draft.skip is not None:
+                outcome.certainty = top_probability(answer.target.logits(0))
     finally:
         # Where going back takes passes, a cancel leaves fewer tokens cached: the next pass makes up for that.
         with contextlib.suppress(Cancelled):

@@ -183,7 +183,8 @@ class RoundCost:
     """What one verification round cost and gave.
 
     The target's pass was over `n_pass` tokens after `n_cached`, `draft` was verified in it and its first `accepted`
-    tokens were accepted. Seconds of the lane's own clock.
+    tokens were accepted. Seconds of the lane's own clock. `certainty` is the probability of the target's own most likely
+    token where nothing was drafted: how foreseeable the text is at present. None where it was not looked at.
     """
 
     n_pass: int
@@ -192,6 +193,7 @@ class RoundCost:
     accepted: int
     draft_s: float
     verify_s: float
+    certainty: float | None = None
 
 
 class DraftPolicy(Protocol):
