@@ -142,7 +142,7 @@ def true_distribution(contexts: Contexts) -> dict[tuple[int, ...], float]:
     target.extend(prompt, 1)
     sampler = ChainSampler(vocabulary, SAMPLED, LINES)
     first = sampler.distribution(target.logits(0))
-    found = {}
+    found: dict[tuple[int, ...], float] = {}
     for token, p in zip(first.ids.tolist(), first.probs.tolist(), strict=True):
         ahead = sampler.fork()
         ahead.accept(token)
