@@ -11,14 +11,13 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
-from engine.budget.budget import KvType
 from engine.errors import Cancelled, DecodeFailed, PreconditionFailed, PromptTooLong
 from engine.llama.batch import SEQUENCE, TokenBatch
-from engine.llama.cancel import CancelFlag, abort_callback_address
-from engine.llama.context_settings import ContextSettings, check_settings, context_params
+from engine.llama.cancel import CancelFlag
+from engine.llama.context_settings import ContextSettings, check_settings
 from engine.llama.library import find_symbol
-from engine.llama.load_errors import context_error
 from engine.llama.model import Model
+from engine.llama.opening import open_context
 from engine.llama.snapshots import Moment, Snapshots
 from engine.speculation.protocols import Logits
 
@@ -39,16 +38,8 @@ class Context:
         self.cancel = cancel or CancelFlag()
         n_ctx = settings.resolved_n_ctx(model.n_ctx_train)
         check_settings(settings, n_ctx, model.n_ctx_train)
-        params = context_params(settings, n_ctx)
-        params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
-        params.abort_callback_data = self.cancel.callback_data
-        with model.library.log.recording() as record:
-            self._pointer: Any = api.llama_init_from_model(model.pointer, params)
-        if not self._pointer:
-            raise context_error(n_ctx, record)
-        # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
-        forced = settings.kv_type is not KvType.F16
-        self.uses_flash_attention = forced or bool(record.find("Flash Attention enabled"))
+        self._pointer: Any
+        self._pointer, self.uses_flash_attention = open_context(model, settings, n_ctx, self.cancel)
         self._memory = api.llama_get_memory(self._pointer)
         self.n_ctx = int(api.llama_n_ctx(self._pointer))
         self.n_batch = int(api.llama_n_batch(self._pointer))

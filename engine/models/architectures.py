@@ -66,6 +66,11 @@ HAS_MTP_GRAPH: Final = frozenset(
 )  # fmt: skip
 """Architectures whose own MTP heads can be run; glm5-next only throws."""
 
+GIVES_WANTED_STATES: Final = frozenset({"deepseek4", "gemma4-assistant", "mimo2", "qwen3next", "step35"})
+"""MTP graphs that give a hidden state for the wanted tokens of a pass alone. The others give one for every token even
+where llama.cpp then takes as many as were wanted, from the first one on (src/llama-context.cpp): it never wants one of
+several from them."""
+
 ENCODERS: Final = frozenset(
     {
         "bert", "eurobert", "gemma-embedding", "jina-bert-v2", "jina-bert-v3", "llama-embed", "modern-bert",

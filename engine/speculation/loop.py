@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
+from engine.speculation.confidence import top_probability
 from engine.speculation.protocols import (
     Draft,
     Drafter,
@@ -93,6 +94,7 @@ class _Outcome:
     tokens: list[int]
     pieces: list[str]
     accepted: int = 0
+    certainty: float | None = None
 
 
 def _check_prompt(prompt: Sequence[int], n_ctx: int) -> None:
@@ -109,8 +111,7 @@ def _prompt_passes(answer: _Answer) -> Iterator[Round]:
     """Evaluate the prompt in chunks; the last one yields the first token as well."""
     watch = Stopwatch(answer.clock)
     target, prompt = answer.target, tuple(answer.history)
-    for token in prompt:
-        answer.sampler.accept(token)
+    answer.sampler.begin(prompt)
     with watch.drafting():
         known = min((drafter.begin(prompt) for drafter in answer.drafters), default=len(prompt))
     target.rewind(min(n_reusable(target.cached, prompt), known))
@@ -132,7 +133,11 @@ def _verification_round(answer: _Answer) -> Round:
     pending = answer.history[n_cached:]
     n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
-    answer.policy.learn(RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s))
+    answer.policy.learn(
+        RoundCost(
+            n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty
+        )
+    )
     return _round(answer, outcome, draft, watch)
 
 
@@ -186,6 +191,8 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
                 drafter.observe(tokens, first_position)
         with watch.verifying():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
+            if draft.skip is not None:
+                outcome.certainty = top_probability(answer.target.logits(0))
     finally:
         # Where going back takes passes, a cancel leaves fewer tokens cached: the next pass makes up for that.
         with contextlib.suppress(Cancelled):

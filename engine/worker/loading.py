@@ -30,6 +30,7 @@ from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 from engine.worker.budgeting import Foreseen, foresee
 from engine.worker.plan import LoadRequest, make_plan
+from engine.worker.threads import ThreadPolicy, make_thread_policy
 
 OnProgress = Callable[[str, float], None]
 
@@ -54,6 +55,7 @@ class LoadedBundle:
     drafter_model: Model | None = None
     drafter_context: Context | None = None
     drafters: tuple[Drafter, ...] = ()
+    threads: ThreadPolicy | None = None
     _plain_context: Context | None = None
 
     def plain_context(self) -> Context:
@@ -155,6 +157,7 @@ def open_bundle(
         drafter_model=drafter_model,
         drafter_context=drafter_context,
         drafters=make_drafters(request.drafter, drafter_context, target.n_vocab),
+        threads=make_thread_policy(request.settings, list_devices()),
     )
 
 

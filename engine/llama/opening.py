@@ -1,0 +1,64 @@
+"""Making one of llama.cpp's contexts: what the target's and every drafter's have in common."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+from llama_cpp import llama_cpp as api
+
+from engine.budget.budget import KvType
+from engine.llama.cancel import CancelFlag, abort_callback_address
+from engine.llama.context_settings import ContextSettings, context_params
+from engine.llama.load_errors import context_error
+from engine.llama.model import Model
+
+
+class Opened(NamedTuple):
+    """llama.cpp's handle, which is the caller's to free, and whether the context uses flash attention."""
+
+    pointer: Any
+    uses_flash_attention: bool
+
+
+class Beside(NamedTuple):
+    """The target's context that a drafter's is made beside, for those that look into it (`ctx_other`)."""
+
+    pointer: Any
+    uses_flash_attention: bool
+
+
+def open_context(
+    model: Model,
+    settings: ContextSettings,
+    n_ctx: int,
+    cancel: CancelFlag,
+    *,
+    beside: Beside | None = None,
+    is_mtp: bool = False,
+) -> Opened:
+    """Make a context of `model` whose passes `cancel` breaks off.
+
+    `beside`: with the same kind of attention as that one, whose cells it may share. `is_mtp`: for the model's MTP heads
+    instead of its trunk. Raises LoadFailed or KvTypeUnfit.
+    """
+    params = context_params(settings, n_ctx)
+    params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
+    params.abort_callback_data = cancel.callback_data
+    if is_mtp:
+        params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
+    if beside is not None:
+        params.ctx_other = ctypes.cast(beside.pointer, ctypes.c_void_p)
+        # Cells are stored in another order without it: a reader of the target's must agree (llama.cpp #24040).
+        on, off = api.LLAMA_FLASH_ATTN_TYPE_ENABLED, api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        params.flash_attn_type = on if beside.uses_flash_attention else off
+    with model.library.log.recording() as record:
+        pointer = api.llama_init_from_model(model.pointer, params)
+    if not pointer:
+        raise context_error(n_ctx, record)
+    # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
+    forced = settings.kv_type is not KvType.F16
+    chosen = (
+        beside.uses_flash_attention if beside is not None else bool(record.find("Flash Attention enabled"))
+    )
+    return Opened(pointer, forced or chosen)
