@@ -144,7 +144,9 @@ class Costs:
         )
 
     def _restore(self, record: BucketRecord) -> None:
-        sane = [one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S]
+        sane = [
+            one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S
+        ]
         if sane:
             passes = self._passes[record.bucket] = PassCosts()
             for one in sane:

@@ -80,7 +80,9 @@ class PassCosts:
         known = {width: max(1.0, level / first) for width, level in zip(seen, levels, strict=True)}
         known.setdefault(1, 1.0)
         passes = _between(known, prior)
-        sure = {width: cost for width, cost in known.items() if width == 1 or self.widths[width].n >= N_ENOUGH}
+        sure = {
+            width: cost for width, cost in known.items() if width == 1 or self.widths[width].n >= N_ENOUGH
+        }
         hopeful = [min(cost, hope) for cost, hope in zip(passes, _at_least(sure), strict=True)]
         return CostTable(single_s * first, passes, hopeful)
 

@@ -46,7 +46,14 @@ def best_prefix(passes: Sequence[float], worth: float, chances: Sequence[float])
 
 
 def best_ahead(
-    passes: Sequence[float], worth: float, i: int, gain: float, reach: float, usual: float, step: float, n_max: int
+    passes: Sequence[float],
+    worth: float,
+    i: int,
+    gain: float,
+    reach: float,
+    usual: float,
+    step: float,
+    n_max: int,
 ) -> float:
     """Return the most that going on with token `i` may be worth, however far it then goes, `n_max` tokens at most.
 
