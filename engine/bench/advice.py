@@ -18,6 +18,8 @@ SLOWER: Final = 0.97
 _APART: Final = 1.15
 _LONG_PREFILL: Final = 0.3
 _STILL_FASTER: Final = 1.03
+_MORE_ACCEPTED: Final = 0.1
+_MOST_NAMED: Final = 3
 
 
 class DrafterMemory(msgspec.Struct, frozen=True):
@@ -66,6 +68,7 @@ def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> 
         _prefill(result, mode, kinds),
         _temperature(result.temperature),
         _memory(memory),
+        _chance(result),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -117,7 +120,7 @@ def _most_and_least(kinds: Sequence[ModeFigures]) -> str:
     sentence = f"It does most for {_listed([_gain(one) for one in named])}, least for {_gain(least)}"
     if _speedup(most) <= SLOWER:
         sentence = f"It costs least in {_gain(most)}, most in {_gain(least)}"
-    if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0):
+    if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0) + _MORE_ACCEPTED:
         sentence += ": the better the next words can be foreseen, the more drafts are accepted"
     return f"{sentence}."
 
@@ -126,6 +129,8 @@ def _losses(kinds: Sequence[ModeFigures]) -> str:
     losing = [one for one in kinds if _speedup(one) <= SLOWER]
     if not losing or len(losing) == len(kinds):
         return ""
+    if len(losing) > _MOST_NAMED and 2 * len(losing) > len(kinds):
+        return f"It costs speed in all but {_listed([one.category for one in kinds if one not in losing])}."
     return f"It costs speed in {_listed([f'{one.category} ({_speedup(one):.2f} times)' for one in losing])}."
 
 
@@ -160,6 +165,12 @@ def _temperature(temperature: float) -> str:
     if temperature == 0.0:
         return "This is at temperature 0; at a higher one fewer drafts are accepted as a rule."
     return f"This is at temperature {temperature:g}; at 0 more drafts are accepted as a rule."
+
+
+def _chance(result: BenchResult) -> str:
+    if any(run.repeat for run in result.runs):
+        return ""
+    return "Every answer was measured once, so that a few percent may be chance."
 
 
 def _memory(memory: DrafterMemory | None) -> str:

@@ -182,10 +182,20 @@ def _measure(plan: BenchPlan, bundle: Bundle, options: RunOptions, *, anew: bool
         if anew:
             journal.discard()
         bench = ServiceBench(plan, bundle, machine, journal=journal)
-        line.note(f"{plan.n_runs} answers: {len(plan.tasks)} tasks in {len(plan.modes)} modes.")
+        line.note(_size_words(plan))
         _follow(bench, client, line, verbose=verbose)
         memory = _memory(bundle, budget, loaded, options)
         return _Measured(bench.result, memory, client.interrupted_by)
+
+
+def _size_words(plan: BenchPlan) -> str:
+    """Return "256 answers: 32 tasks in 8 modes."."""
+    answers, tasks, modes = (
+        f"{n} {what}{'s' * (n != 1)}"
+        for n, what in ((plan.n_runs, "answer"), (len(plan.tasks), "task"), (len(plan.modes), "mode"))
+    )
+    times = f", {plan.repeat} times" if plan.repeat > 1 else ""
+    return f"{answers}: {tasks} in {modes}{times}."
 
 
 def _follow(bench: ServiceBench, client: EngineClient, line: ProgressLine, *, verbose: bool) -> None:

@@ -143,4 +143,6 @@ def test_people_read_speedups_by_category_and_mode(capsys: pytest.CaptureFixture
     assert "off, tok/s   auto\n" in out
     assert "coding          10.0  2.00×\n" in out
     assert "overall         10.0  1.26×\n" in out
+    assert "With draft length auto:\n" in out
+    assert "creative       8.0         8.0 to 8.0     0.80×       30%" in out
     assert "Best for you: draft length auto, +26%.\n" in out
