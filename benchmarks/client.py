@@ -93,8 +93,12 @@ class Client:
             if isinstance(event, BudgetMeasured) and event.job == job:
                 return event.budget
 
-    def generate(self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool) -> Lane:
-        outcome = self._collect(self._service.generate(prompt, settings, speculative=speculative))
+    def generate(
+        self, prompt: Prompt, settings: GenerationSettings, *, speculative: bool, fresh: bool = False
+    ) -> Lane:
+        outcome = self._collect(
+            self._service.generate(prompt, settings, speculative=speculative, fresh=fresh)
+        )
         (lane,) = outcome.lanes.values()
         return lane
 

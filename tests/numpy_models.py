@@ -112,6 +112,10 @@ class NumpySampler:
             self._memory[id(logits)] = (logits, self._distribution(logits))
         return self._memory[id(logits)][1]
 
+    def begin(self, prompt: Sequence[int]) -> None:
+        for token in prompt:
+            self.accept(token)
+
     def accept(self, token: int) -> None:
         if self.settings.has_penalties:
             self._recent.append(token)

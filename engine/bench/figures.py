@@ -44,15 +44,34 @@ def overall_figures(
     )
 
 
-def task_speedups(runs: Sequence[BenchRunRecord], mode: str) -> dict[str, float]:
-    """Return by task how many times as fast as "off" `mode` was; tasks that miss one of both are left out."""
+def task_speedups(runs: Sequence[BenchRunRecord], mode: str, baseline: str = OFF) -> dict[str, float]:
+    """Return by task how many times as fast as `baseline` `mode` was; tasks that miss one of both are left out."""
     speeds = {task: _median_speed(runs, task, mode) for task in dict.fromkeys(run.task for run in runs)}
-    plain = {task: _median_speed(runs, task, OFF) for task in speeds}
+    base = {task: _median_speed(runs, task, baseline) for task in speeds}
     return {
-        task: speed / base
+        task: speed / slow
         for task, speed in speeds.items()
-        if speed is not None and (base := plain[task]) is not None
+        if speed is not None and (slow := base[task]) is not None
     }
+
+
+def end_to_end_speedup(runs: Sequence[BenchRunRecord], mode: str) -> float | None:
+    """Return how many times as fast as "off" `mode` is from the prompt to the end of answers as long as those of "off".
+
+    Geometric mean over tasks; a drafter that reads the prompt too counts against it. None where nothing is comparable.
+    """
+    ratios = []
+    for task in dict.fromkeys(run.task for run in runs):
+        plain = [run for run in runs if run.task == task and run.mode == OFF]
+        drafted = [run for run in runs if run.task == task and run.mode == mode]
+        plain_speed, speed = _median_speed(runs, task, OFF), _median_speed(runs, task, mode)
+        if plain_speed is not None and speed is not None:
+            n_after_first = statistics.median(run.n_tokens for run in plain) - 1
+            plain_s = statistics.median(run.prefill_s for run in plain) + n_after_first / plain_speed
+            ratios.append(
+                plain_s / (statistics.median(run.prefill_s for run in drafted) + n_after_first / speed)
+            )
+    return _geometric_mean(ratios)
 
 
 def prefill_share(runs: Iterable[BenchRunRecord]) -> float | None:

@@ -56,7 +56,8 @@ def journal_of(
 
     `folder` overrides the data folder.
     """
-    what = msgspec.json.encode((plan, pair_key(bundle), machine, load))
+    files = pair_key(bundle).encode(errors="surrogateescape")
+    what = msgspec.json.encode((plan, machine, load)) + files
     name = f"{hashlib.sha256(what).hexdigest()[:16]}.jsonl"
     return Journal((folder or data_folder()) / FOLDER / name)
 

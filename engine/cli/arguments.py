@@ -56,6 +56,8 @@ class RunOptions:
     as_json: bool
     verbose: bool
     bundle: str | None = None
+    grammar_file: str | None = None
+    schema_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,10 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
     )
     generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
     check_generation(generation)
-    _check_load(given)
-    _check_text(given)
+    check_text(
+        given,
+        ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop", "grammar", "json_schema"),
+    )
     if given.raw and given.system is not None:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
@@ -116,25 +120,26 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         system=given.system,
         raw=given.raw,
         generation=generation,
-        load=LoadSettings(
-            given.context, given.threads, given.gpu_layers, not given.load_anyway, KvType(given.kv)
-        ),
+        load=load_settings(given),
         as_json=given.json,
         verbose=given.verbose,
         bundle=given.bundle,
+        grammar_file=given.grammar,
+        schema_file=given.json_schema,
     )
 
 
-def _check_text(given: argparse.Namespace) -> None:
+def check_text(given: argparse.Namespace, options: Sequence[str]) -> None:
     """Refuse what Python could not decode from the command line and carries as lone surrogates."""
-    for option in ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop"):
+    for option in options:
         value = getattr(given, option)
         for text in value if isinstance(value, list) else [value or ""]:
             if not is_encodable(text):
                 raise BadOption(f"The text of --{option.replace('_', '-')} is not valid UTF-8.")
 
 
-def _check_load(given: argparse.Namespace) -> None:
+def load_settings(given: argparse.Namespace) -> LoadSettings:
+    """Return how to load, from the options of `add_model_options`; raises BadOption for a value out of range."""
     if given.target == "":
         raise BadOption("The target must be the path of a GGUF file, or a name.")
     if given.context and not _MIN_CONTEXT <= given.context <= _MAX_CONTEXT:
@@ -145,6 +150,9 @@ def _check_load(given: argparse.Namespace) -> None:
         raise BadOption(f"The number of threads must be between 1 and {_MAX_THREADS}, or 0 to choose for me.")
     if not -1 <= given.gpu_layers <= _MAX_CONTEXT:
         raise BadOption("The number of layers on the GPU must be 0 or more, or -1 for all.")
+    return LoadSettings(
+        given.context, given.threads, given.gpu_layers, not given.load_anyway, KvType(given.kv)
+    )
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
@@ -174,14 +182,16 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    _add_model_options(parser)
+    add_model_options(parser)
+    _add_prompt_options(parser)
     _add_sampling_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     output.add_argument("--verbose", action="store_true", help="also print what llama.cpp reports")
 
 
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which models are loaded and how."""
     models = parser.add_argument_group("models")
     what = models.add_mutually_exclusive_group()
     what.add_argument("--target", metavar="FILE|NAME", help="the model (default: the starter model)")
@@ -213,6 +223,9 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         help="how caches store a number; the smaller ones save memory (default: f16)",
     )
     models.add_argument("--load-anyway", action="store_true", help="load even if memory seems too small")
+
+
+def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_argument_group("prompt")
     prompt = asked.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", metavar="TEXT", help="what to answer")
@@ -255,3 +268,8 @@ def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop", metavar="TEXT", action="append", default=[], help="end at this text; may be repeated"
     )
+    held_to = group.add_mutually_exclusive_group()
+    held_to.add_argument(
+        "--grammar", metavar="FILE", help="the answer is one that this grammar (GBNF) allows"
+    )
+    held_to.add_argument("--json-schema", metavar="FILE", help="the answer is JSON that fits this schema")

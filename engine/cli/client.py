@@ -90,6 +90,28 @@ class EngineClient:
                 if _ends(event, job):
                     return
 
+    def drive(
+        self,
+        start: Callable[[EngineService], None],
+        cancel: Callable[[], None],
+        is_done: Callable[[], bool],
+    ) -> Iterator[ServiceEvent | None]:
+        """Start work of many jobs and yield events until it is done; None while there is no event for a moment.
+
+        A signal calls `cancel`; see `interrupted_by`. Raises Interrupted if a signal had come before.
+        """
+        self.raise_if_interrupted()
+        start(self._service)
+        deadline_s: float | None = None
+        while not is_done() and (deadline_s is None or time.monotonic() < deadline_s):
+            event = self._next()
+            if isinstance(event, _Signal):
+                self.interrupted_by = event.number
+                cancel()
+                deadline_s = time.monotonic() + (0.0 if deadline_s is not None else _CANCEL_PATIENCE_S)
+            else:
+                yield event
+
     def _next(self) -> ServiceEvent | _Signal | None:
         # Without a timeout Windows would not run signal handlers while we wait.
         try:

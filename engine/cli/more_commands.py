@@ -52,7 +52,14 @@ def _add_inspect(commands: Commands[argparse.ArgumentParser]) -> None:
     add_inspect(commands)
 
 
+def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
+    from engine.cli.bench import add_bench
+
+    add_bench(commands)
+
+
 MORE_COMMANDS: Final = (
+    Command("bench", "measure what speculation gains here, over many kinds of text", _add_bench),
     Command("models", "find, download and keep models", _add_models),
     Command("budget", "say what a model takes in memory at each context", _add_budget),
     Command("inspect", "say what a model file is, here or on the Hub", _add_inspect),

@@ -69,7 +69,7 @@ def default_threads() -> int:
     (common/common.cpp, cpu_get_num_physical_cores).
     """
     physical = _fast_apple_cores() or psutil.cpu_count(logical=False) or 1
-    return max(1, min(physical, _usable_cpus()))
+    return max(1, min(physical, usable_cpus()))
 
 
 def _fast_apple_cores() -> int:
@@ -84,7 +84,8 @@ def _fast_apple_cores() -> int:
     return 0 if failed else value.value
 
 
-def _usable_cpus() -> int:
+def usable_cpus() -> int:
+    """Return how many logical processors this process may run on."""
     process = psutil.Process()
     if not hasattr(process, "cpu_affinity"):  # macOS has none
         return psutil.cpu_count() or 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,67 +11,28 @@ from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
 from engine.errors import DecodeFailed
-from engine.llama.library import find_symbol
+from engine.llama.grammar import Grammar
+from engine.llama.sampler_chain import SamplerChain
 from engine.llama.vocabulary import Vocabulary
 from engine.speculation.protocols import Distribution, Logits
 from engine.speculation.settings import SamplingSettings
 
-_CANDIDATE: Final = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 _CHUNK: Final = 256
+_N_TRIED: Final = 256
+"""How many of the most likely tokens a grammar is asked about before it is asked about all."""
 _MIN_KEEP: Final = 1
-
-
-class _CandidateArray(ctypes.Structure):
-    """llama_token_data_array with plain addresses."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("size", ctypes.c_size_t),
-        ("selected", ctypes.c_int64),
-        ("sorted", ctypes.c_bool),
-    )
-
-
-class SamplerChain:
-    """A llama.cpp sampler chain and the candidate array that it works on; freed with the last reference."""
-
-    def __init__(self, chain: Any, capacity: int) -> None:
-        """Take over `chain`; `capacity` is the most candidates that it is ever applied to."""
-        self._chain = chain
-        self._candidates = np.zeros(capacity, _CANDIDATE)
-        self._address: int = self._candidates.ctypes.data
-        self._array = _CandidateArray(self._address, 0, -1, False)
-        self._apply = _apply_function()
-        self._free = weakref.finalize(self, api.llama_sampler_free, chain)
-
-    def apply(self, ids: NDArray[np.int32], logits: NDArray[np.float32]) -> NDArray[Any]:
-        """Return the candidates (fields id, logit, p) that remain of `ids`.
-
-        A view that the next call overwrites.
-        """
-        count = len(ids)
-        candidates = self._candidates
-        candidates["id"][:count] = ids
-        candidates["logit"][:count] = logits
-        array = self._array
-        array.data, array.size, array.selected, array.sorted = self._address, count, -1, False
-        self._apply(self._chain, ctypes.byref(array))
-        if array.data == self._address:
-            return candidates[: array.size]
-        # A sampler may point the array at memory of its own.
-        moved = (ctypes.c_char * (array.size * _CANDIDATE.itemsize)).from_address(array.data)
-        return np.frombuffer(moved, _CANDIDATE)
-
-    def accept(self, token: int) -> None:
-        api.llama_sampler_accept(self._chain, token)
-
-    def clone(self) -> SamplerChain:
-        return SamplerChain(api.llama_sampler_clone(self._chain), len(self._candidates))
 
 
 def _no_numbers() -> DecodeFailed:
     return DecodeFailed(
         "The model gives no valid numbers: its file is probably damaged.", remedy="Download the file again."
+    )
+
+
+def _no_token() -> DecodeFailed:
+    return DecodeFailed(
+        "The grammar allows nothing that this model could say next.",
+        remedy="Change the grammar, or choose another model.",
     )
 
 
@@ -83,9 +42,13 @@ class ChainSampler:
     Two things are done here because they are exact and save a copy of the whole vocabulary per token:
     penalties are applied to the penalised tokens alone, and with top-k on the chain sees only tokens that can
     be among the top k.
+
+    A grammar comes after the penalties and before truncation: the answer's distribution is the model's own over what
+    the grammar allows. It is asked about few tokens where these decide.
     """
 
-    def __init__(self, vocabulary: Vocabulary, settings: SamplingSettings) -> None:
+    def __init__(self, vocabulary: Vocabulary, settings: SamplingSettings, grammar: str = "") -> None:
+        """Raises BadOption for a `grammar` (GBNF; "" for none) that cannot be read."""
         self._settings = settings
         self._n_vocab = vocabulary.n_tokens
         self._ids = np.arange(self._n_vocab, dtype=np.int32)
@@ -93,6 +56,7 @@ class ChainSampler:
         self._truncation = SamplerChain(_truncation_chain(settings), self._n_vocab)
         self._penalties = _penalty_chain(settings, self._n_vocab) if _penalises(settings) else None
         self._recent: deque[int] = deque(maxlen=settings.penalty_last_n)
+        self._grammar = Grammar(vocabulary, grammar) if grammar else None
 
     @property
     def is_greedy(self) -> bool:
@@ -104,20 +68,23 @@ class ChainSampler:
         # argmax finds a NaN before anything else.
         if not adjusted[token] > -np.inf:
             raise _no_numbers()
-        return token
+        if self._grammar is None or self._grammar.allowed(np.array([token], np.int32))[0]:
+            return token
+        ids = self._allowed(adjusted, 1)
+        return int(ids[adjusted[ids].argmax()])
 
     def distribution(self, logits: Logits) -> Distribution:
         """Return the distribution after penalties, top-k, top-p, min-p and temperature.
 
         With greedy settings it is the point mass on `argmax`.
         """
-        logits = self._adjusted(logits)
         if self.is_greedy:
-            return Distribution(np.array([logits.argmax()], np.int32), np.ones(1))
+            return Distribution(np.array([self.argmax(logits)], np.int32), np.ones(1))
+        logits = self._adjusted(logits)
         # llama.cpp's samplers sort, and end the process on what cannot be sorted; max finds a NaN.
         if not np.isfinite(logits.max()):
             raise _no_numbers()
-        ids = self._possible(logits)
+        ids = self._possible(logits) if self._grammar is None else self._allowed(logits, self._settings.top_k)
         rest = self._truncation.apply(ids, logits if ids is self._ids else logits[ids])
         kept = rest["logit"].astype(np.float64)
         # temp rescales the logits and leaves p as it was, so the softmax is made anew.
@@ -126,7 +93,17 @@ class ChainSampler:
         possible = probs > 0.0
         return Distribution(rest["id"][possible], probs[possible])
 
+    def begin(self, prompt: Sequence[int]) -> None:
+        if self._settings.penalty_last_n > 0:
+            for token in prompt[-self._settings.penalty_last_n :]:
+                self._penalise(token)
+
     def accept(self, token: int) -> None:
+        self._penalise(token)
+        if self._grammar is not None:
+            self._grammar.accept(token)
+
+    def _penalise(self, token: int) -> None:
         if self._penalties is not None:
             self._penalties.accept(token)
             self._recent.append(token)
@@ -137,6 +114,7 @@ class ChainSampler:
         # Truncation has no state; only what tokens change has to be independent.
         copy._penalties = self._penalties.clone() if self._penalties is not None else None
         copy._recent = self._recent.copy()
+        copy._grammar = self._grammar.fork() if self._grammar is not None else None
         return copy
 
     def _adjusted(self, logits: Logits) -> Logits:
@@ -154,6 +132,22 @@ class ChainSampler:
             penalised = self._penalties.apply(ids, adjusted[ids])
             adjusted[penalised["id"]] = penalised["logit"]
         return adjusted
+
+    def _allowed(self, logits: Logits, n_needed: int) -> NDArray[np.int32]:
+        """Return ids that the grammar allows, among them its `n_needed` most likely ones; all for 0."""
+        assert self._grammar is not None, "there is a grammar"
+        n_tried = max(_N_TRIED, 2 * n_needed)
+        if n_needed > 0 and n_tried < self._n_vocab:
+            likely = np.argpartition(logits, -n_tried)[-n_tried:].astype(np.int32)
+            likely = likely[self._grammar.allowed(likely)]
+            likely = likely[logits[likely] > -np.inf]
+            if len(likely) >= n_needed:
+                return likely
+        ids = self._grammar.allowed_tokens()
+        ids = ids[logits[ids] > -np.inf]
+        if not ids.size:
+            raise _no_token()
+        return ids
 
     def _possible(self, logits: Logits) -> NDArray[np.int32]:
         """Return the ids that can be among the top k, all of them where that cannot be told cheaply.
@@ -196,9 +190,3 @@ def _truncation_chain(settings: SamplingSettings) -> Any:
     if not settings.is_greedy:
         api.llama_sampler_chain_add(chain, api.llama_sampler_init_temp(settings.temperature))
     return chain
-
-
-def _apply_function() -> Callable[..., Any]:
-    function = find_symbol("llama_sampler_apply", None, ctypes.c_void_p, ctypes.c_void_p)
-    assert function is not None, "llama_sampler_apply is part of llama.cpp's public interface"
-    return function

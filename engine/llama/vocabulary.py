@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Final
 
+import numpy as np
 from llama_cpp import llama_cpp as api
+from numpy.typing import NDArray
 
 from engine.errors import PreconditionFailed, VocabularyMismatch
 from engine.models.vocabulary_match import (
@@ -39,6 +41,11 @@ class Vocabulary:
         # A call into llama.cpp costs 20 µs after a pass, which leaves no cache warm; a look-up costs 2.
         self._pieces: dict[tuple[int, bool], bytes] = {}
         self._ends_answer: dict[int, bool] = {}
+        self._first_characters: NDArray[np.int32] | None = None
+
+    @property
+    def pointer(self) -> Any:
+        return self._pointer
 
     def tokenize(self, text: str, *, add_special: bool = True, parse_special: bool = False) -> list[int]:
         """Return the tokens of `text`.
@@ -67,10 +74,10 @@ class Vocabulary:
         """
         known = self._pieces.get((token, special))
         if known is None:
-            known = self._pieces[token, special] = self._read_piece(token, special)
+            known = self._pieces[token, special] = self._read_piece(token, special=special)
         return known
 
-    def _read_piece(self, token: int, special: bool) -> bytes:
+    def _read_piece(self, token: int, *, special: bool) -> bytes:
         self._check(token)
         buffer = self._piece_buffer
         count = api.llama_token_to_piece(self._pointer, token, buffer, len(buffer), 0, special)
@@ -95,6 +102,26 @@ class Vocabulary:
         if known is None:
             known = self._ends_answer[token] = bool(api.llama_vocab_is_eog(self._pointer, token))
         return known
+
+    def first_characters(self) -> NDArray[np.int32]:
+        """Return for each token the token that is its first character alone, itself where there is none.
+
+        Only ASCII characters are looked at: others take several bytes, which may be spread over tokens. Control tokens
+        stand for themselves. Read once: it takes 0.2 s for 150,000 tokens.
+        """
+        if self._first_characters is None:
+            first = np.arange(self.n_tokens, dtype=np.int32)
+            pieces = [self._read_piece(token, special=True) for token in range(self.n_tokens)]
+            single = {
+                piece: token
+                for token, piece in enumerate(pieces)
+                if len(piece) == 1 and 0 < piece[0] < 128 and not self.is_end_of_answer(token)
+            }
+            for token, piece in enumerate(pieces):
+                if piece[:1] in single and not self.is_end_of_answer(token):
+                    first[token] = single[piece[:1]]
+            self._first_characters = first
+        return self._first_characters
 
     def suppressed(self) -> tuple[int, ...]:
         """Return the tokens that this model must never produce (tokenizer.ggml.suppress_tokens)."""

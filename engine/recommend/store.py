@@ -7,6 +7,7 @@ downloading it again loses nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -60,15 +61,21 @@ def remember_race(
     bundle: Bundle, plain_tokens_per_s: float, speculative_tokens_per_s: float, folder: Path | None = None
 ) -> None:
     """Remember what both lanes of a race reached; figures that are no speeds are left out. Raises OSError."""
-    if not (0 < plain_tokens_per_s < 1e6 and 0 < speculative_tokens_per_s < 1e6):
+    remember_speeds(bundle, [(plain_tokens_per_s, speculative_tokens_per_s)], folder)
+
+
+def remember_speeds(
+    bundle: Bundle, speeds: Iterable[tuple[float, float]], folder: Path | None = None
+) -> None:
+    """Remember pairs of tokens per second, plain and speculative, each as if it were a race. Raises OSError."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    figures = [_Figure(*pair, at) for pair in speeds if all(0 < speed < 1e6 for speed in pair)]
+    if not figures:
         return
     path = (folder or data_folder()) / FIGURES_FILE_NAME
     by_pair = read_json(path, _Figures, _Figures()).by_pair
     pairs = by_pair.setdefault(_target_key(bundle), {})
-    figure = _Figure(
-        plain_tokens_per_s, speculative_tokens_per_s, datetime.now(UTC).isoformat(timespec="seconds")
-    )
-    pairs[_drafter_key(bundle)] = (*pairs.get(_drafter_key(bundle), ()), figure)[-MOST_FIGURES:]
+    pairs[_drafter_key(bundle)] = (*pairs.get(_drafter_key(bundle), ()), *figures)[-MOST_FIGURES:]
     write_json(path, _Figures(by_pair))
 
 

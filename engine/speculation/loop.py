@@ -5,7 +5,6 @@ Everything that Slipstream shows about an answer is a function of the rounds tha
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ import numpy as np
 
 from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
+from engine.speculation.confidence import top_probability
 from engine.speculation.protocols import (
     Draft,
     Drafter,
@@ -93,6 +93,7 @@ class _Outcome:
     tokens: list[int]
     pieces: list[str]
     accepted: int = 0
+    certainty: float | None = None
 
 
 def _check_prompt(prompt: Sequence[int], n_ctx: int) -> None:
@@ -109,8 +110,7 @@ def _prompt_passes(answer: _Answer) -> Iterator[Round]:
     """Evaluate the prompt in chunks; the last one yields the first token as well."""
     watch = Stopwatch(answer.clock)
     target, prompt = answer.target, tuple(answer.history)
-    for token in prompt:
-        answer.sampler.accept(token)
+    answer.sampler.begin(prompt)
     with watch.drafting():
         known = min((drafter.begin(prompt) for drafter in answer.drafters), default=len(prompt))
     target.rewind(min(n_reusable(target.cached, prompt), known))
@@ -132,7 +132,9 @@ def _verification_round(answer: _Answer) -> Round:
     pending = answer.history[n_cached:]
     n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
-    answer.policy.learn(RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s))
+    answer.policy.learn(
+        RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty)
+    )
     return _round(answer, outcome, draft, watch)
 
 
@@ -186,11 +188,15 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
                 drafter.observe(tokens, first_position)
         with watch.verifying():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
+            if draft.skip is not None:
+                outcome.certainty = top_probability(answer.target.logits(0))
     finally:
         # Where going back takes passes, a cancel leaves fewer tokens cached: the next pass makes up for that.
-        with contextlib.suppress(Cancelled):
+        try:  # noqa: SIM105 - contextlib.suppress makes an object for every round
             # The last committed token belongs to the next pass.
             target.rewind(min(len(target.cached), len(answer.history) - 1))
+        except Cancelled:
+            pass
     return outcome
 
 
@@ -198,19 +204,20 @@ def _commit(answer: _Answer, draft: Draft) -> _Outcome:
     """Take the tokens that verification lets through into the answer, up to the one that ends it."""
     outcome = _Outcome([], [])
     for token, accepted in verify(draft, answer.target.logits, answer.sampler, answer.rng):
+        is_end = answer.target.is_end_of_answer(token)
         answer.history.append(token)
         outcome.tokens.append(token)
-        outcome.pieces.append("" if answer.target.is_end_of_answer(token) else answer.text.push(token))
+        outcome.pieces.append("" if is_end else answer.text.push(token))
         outcome.accepted += accepted
-        answer.finish_reason = _finish_reason(answer, token)
+        answer.finish_reason = _finish_reason(answer, is_end=is_end)
         if answer.finish_reason is not None:
             outcome.pieces[-1] += answer.text.flush()
             break
     return outcome
 
 
-def _finish_reason(answer: _Answer, token: int) -> FinishReason | None:
-    if answer.target.is_end_of_answer(token) or answer.text.stopped:
+def _finish_reason(answer: _Answer, *, is_end: bool) -> FinishReason | None:
+    if is_end or answer.text.stopped:
         return FinishReason.STOP
     if answer.n_generated >= answer.max_tokens or len(answer.history) >= answer.target.n_ctx:
         return FinishReason.LENGTH

@@ -71,7 +71,10 @@ class Target(CausalModel, Protocol):
 
 
 class Sampler(Protocol):
-    """The request's sampling settings applied to logits, with the penalty state of the tokens accepted so far."""
+    """The request's sampling settings applied to logits, with the penalty state of the tokens accepted so far.
+
+    A grammar, where there is one, gives what it does not allow no probability.
+    """
 
     @property
     def is_greedy(self) -> bool: ...
@@ -80,10 +83,13 @@ class Sampler(Protocol):
         """Return the most likely token after penalties (greedy decoding)."""
 
     def distribution(self, logits: Logits) -> Distribution:
-        """Return the distribution after penalties, truncation and temperature."""
+        """Return the distribution after penalties, grammar, truncation and temperature."""
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """Take `prompt` into the penalty state; a grammar does not apply to it."""
 
     def accept(self, token: int) -> None:
-        """Take `token` into the penalty state."""
+        """Take `token` of the answer into the penalty state and the grammar's."""
 
     def fork(self) -> Sampler:
         """Return an independent copy, for a drafter that looks ahead."""
@@ -177,7 +183,9 @@ class RoundCost:
     """What one verification round cost and gave.
 
     The target's pass was over `n_pass` tokens after `n_cached`, `draft` was verified in it and its first `accepted`
-    tokens were accepted. Seconds of the lane's own clock.
+    tokens were accepted. Seconds of the lane's own clock. `certainty` is the probability of the target's own most
+    likely token where the policy skipped drafting: how foreseeable the text is at present. None where it was not looked
+    at.
     """
 
     n_pass: int
@@ -186,6 +194,7 @@ class RoundCost:
     accepted: int
     draft_s: float
     verify_s: float
+    certainty: float | None = None
 
 
 class DraftPolicy(Protocol):

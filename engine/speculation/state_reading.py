@@ -82,8 +82,8 @@ class StateFollower:
         return True
 
     def _read(self, n_entries: int, *, keep_outputs: bool) -> None:
-        """Bring the cache to `n_entries` entries."""
-        seen = self._seen
+        """Bring the cache to `n_entries` entries, or to as many as it has room for."""
+        seen, n_entries = self._seen, min(n_entries, self._reader.n_ctx)
         if n_entries <= seen.n_read:
             return
         # Drops what a draft put after the entries; they themselves are where they were.

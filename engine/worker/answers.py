@@ -9,15 +9,15 @@ import numpy as np
 from engine.chat.answer_text import AnswerText
 from engine.errors import Cancelled
 from engine.llama.context import Context
+from engine.llama.grammar import grammar_text
 from engine.llama.sampler import ChainSampler
 from engine.measure.difference import first_difference, logit_gap
 from engine.measure.race import race
 from engine.speculation.cache import n_reusable
-from engine.speculation.draft_length import FixedLength
 from engine.speculation.loop import decode_rounds
 from engine.speculation.protocols import Drafter
 from engine.speculation.round import FinishReason, Round
-from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
+from engine.speculation.settings import GenerationSettings
 from engine.worker.loading import LoadedBundle
 from engine.worker.messages import (
     PLAIN_LANE,
@@ -29,6 +29,7 @@ from engine.worker.messages import (
     RoundDone,
     Started,
 )
+from engine.worker.threads import with_chosen_threads
 
 Emit = Callable[[Event], None]
 
@@ -45,16 +46,18 @@ def answer(
 ) -> None:
     """Answer `prompt` in the conversation's context, whose cache is reused unless `fresh`; ends with LaneFinished.
 
-    Raises EmptyPrompt, PromptTooLong and DecodeFailed; a cancel is not an error here.
+    Raises BadOption for a grammar that cannot be read, EmptyPrompt, PromptTooLong and DecodeFailed; a cancel is not an
+    error here.
     """
     seed = settings.sampling.seed or 0
     if fresh:
         bundle.forget()
-    emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     lane = SPECULATIVE_LANE if speculative else PLAIN_LANE
     text = AnswerText(bundle.target.vocabulary.piece, settings.stop)
     rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafters if speculative else (), text)
+    emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
+    bundle.experience().keep()
 
 
 def compare(
@@ -75,7 +78,6 @@ def compare(
     if len(bundle.contexts()) > n_contexts:
         emit(MemoryChanged(job, bundle.memory_bytes(), bundle.predicted_bytes()))
     bundle.forget()
-    emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     texts = {
         lane: AnswerText(bundle.target.vocabulary.piece, settings.stop)
         for lane in (PLAIN_LANE, SPECULATIVE_LANE)
@@ -84,7 +86,9 @@ def compare(
         _rounds(bundle, plain, prompt, settings, (), texts[PLAIN_LANE]),
         _rounds(bundle, bundle.context, prompt, settings, bundle.drafters, texts[SPECULATIVE_LANE]),
     )
+    emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     tokens = _report(job, texts, race(rounds), emit)
+    bundle.experience().keep()
     if not settings.sampling.is_greedy:
         return None
     return parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])
@@ -98,17 +102,19 @@ def _rounds(
     drafters: Sequence[Drafter],
     text: AnswerText,
 ) -> Iterator[Round]:
-    return decode_rounds(
+    """Return the rounds of an answer, not begun yet; raises BadOption."""
+    rounds = decode_rounds(
         context,
         prompt,
-        sampler=ChainSampler(bundle.target.vocabulary, settings.sampling),
+        sampler=ChainSampler(bundle.target.vocabulary, settings.sampling, grammar_text(settings)),
         # A draft model would read the prompt even if it is never asked.
         drafters=drafters if settings.drafts else (),
-        policy=FixedLength(DEFAULT_DRAFT_LENGTH if settings.draft_length is None else settings.draft_length),
+        policy=bundle.experience().policy(settings),
         text=text,
         max_tokens=settings.max_tokens,
         rng=np.random.default_rng(settings.sampling.seed),
     )
+    return with_chosen_threads(bundle.threads, bundle.contexts, rounds)
 
 
 def _report(

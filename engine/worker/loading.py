@@ -27,7 +27,9 @@ from engine.models.model_file import ModelRole
 from engine.speculation.protocols import Drafter
 from engine.worker.budgeting import Foreseen, foresee
 from engine.worker.drafters import LoadedDrafter, open_drafter, warm
+from engine.worker.learned import Experience, recall
 from engine.worker.plan import LoadRequest, make_plan
+from engine.worker.threads import ThreadPolicy, make_thread_policy
 
 OnProgress = Callable[[str, float], None]
 
@@ -50,7 +52,15 @@ class LoadedBundle:
     foreseen: Foreseen
     grown_bytes: int
     drafter: LoadedDrafter
+    threads: ThreadPolicy | None = None
     _plain_context: Context | None = None
+    _experience: Experience | None = None
+
+    def experience(self) -> Experience:
+        """Return what is known about this bundle, read when it is first wanted."""
+        if self._experience is None:
+            self._experience = recall(self.request, self.context_settings.n_threads)
+        return self._experience
 
     def plain_context(self) -> Context:
         """Return the race's second context, empty the first time; raises LoadFailed where there is no memory
@@ -117,6 +127,8 @@ class LoadedBundle:
     def close(self) -> None:
         self.drafter.close_context()
         self.context.close()
+        if self._experience is not None:
+            self._experience.keep(at_once=True)
         # A model closes the contexts that were made from it.
         if self.drafter_model is not None:
             self.drafter_model.close()
@@ -163,6 +175,7 @@ def open_bundle(
         foreseen=foreseen,
         grown_bytes=max(_resident_bytes() - before_bytes, 0),
         drafter=drafter,
+        threads=make_thread_policy(request.settings, list_devices()),
     )
 
 

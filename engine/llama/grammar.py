@@ -1,0 +1,148 @@
+"""What an answer may look like: llama.cpp's grammar sampler, and JSON schemas as grammars."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import numpy as np
+from llama_cpp import llama_cpp as api
+from llama_cpp.llama_grammar import json_schema_to_gbnf
+from numpy.typing import NDArray
+
+from engine.errors import BadOption
+from engine.llama.sampler_chain import SamplerChain
+from engine.llama.vocabulary import Vocabulary
+from engine.speculation.settings import GenerationSettings
+
+_ROOT: Final = "root"
+# llama.cpp reads a grammar by recursion (src/llama-grammar.cpp), and what overflows the stack ends the process.
+_MAX_CHARACTERS: Final = 200_000
+_MAX_RULES: Final = 4_000
+_MAX_NESTING: Final = 500
+_MAX_SCHEMA_REPETITIONS: Final = 400
+_LIMITS_OF_SCHEMA: Final = ("minItems", "maxItems", "minLength", "maxLength")
+# Text in which brackets mean nothing: strings, character classes, comments.
+_QUOTED: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
+_RULE: Final = re.compile(r"([A-Za-z0-9-]+)\s*::=")
+
+
+class Grammar:
+    """A grammar and how far the answer has come in it."""
+
+    def __init__(self, vocabulary: Vocabulary, text: str) -> None:
+        """Read `text` (GBNF) whose rule "root" is the answer; raises BadOption if it cannot be read."""
+        _refuse_dangerous(text)
+        pointer = api.llama_sampler_init_grammar(vocabulary.pointer, text.encode(), _ROOT.encode())
+        if not pointer:
+            raise _unreadable("llama.cpp does not understand it, or a rule refers to itself first of all")
+        self._vocabulary = vocabulary
+        self._chain = SamplerChain(pointer, vocabulary.n_tokens)
+        # Where the grammar names tokens ("<[42]>"), characters say nothing about them.
+        self._is_of_characters = not re.search("[<!]", _QUOTED.sub("", text))
+        self._has_left = False
+
+    def allowed(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return which of the tokens `ids` may come next."""
+        if self._has_left:
+            return np.ones(len(ids), bool)
+        kept: NDArray[np.bool_] = self._chain.apply(ids, np.zeros(len(ids), np.float32))["logit"] == 0.0
+        return kept
+
+    def allowed_tokens(self) -> NDArray[np.int32]:
+        """Return all tokens that may come next, ascending.
+
+        llama.cpp looks at every character of every token: 10 ms and more for a large vocabulary. Where the character
+        that a token begins with may not come next, neither may the token, so most are left out first.
+        """
+        possible = np.arange(self._vocabulary.n_tokens, dtype=np.int32)
+        if self._is_of_characters:
+            stands_for = self._vocabulary.first_characters()
+            single = np.flatnonzero(stands_for == possible).astype(np.int32)
+            refused = np.zeros(len(possible), bool)
+            refused[single] = ~self.allowed(single)
+            possible = possible[~refused[stands_for]]
+        return possible[self.allowed(possible)]
+
+    def accept(self, token: int) -> None:
+        """Go on by `token`.
+
+        One that is not allowed, which only a drafter that looks ahead can come with, ends the constraint: llama.cpp
+        would end the process, and nothing after it can be accepted by the target anyway.
+        """
+        if self._has_left:
+            return
+        if self.allowed(np.array([token], np.int32))[0]:
+            self._chain.accept(token)
+        else:
+            self._has_left = True
+
+    def fork(self) -> Grammar:
+        copy = object.__new__(Grammar)
+        copy.__dict__.update(self.__dict__)
+        copy._chain = self._chain.clone()
+        return copy
+
+
+def grammar_text(settings: GenerationSettings) -> str:
+    """Return the grammar (GBNF) that `settings` ask for, "" for none; raises BadOption for a schema that is none."""
+    return _schema_as_grammar(settings.json_schema) if settings.json_schema else settings.grammar
+
+
+def _schema_as_grammar(text: str) -> str:
+    try:
+        schema = json.loads(text)
+        _refuse_large_repetitions(schema)
+        return str(json_schema_to_gbnf(text))
+    except BadOption:
+        raise
+    except json.JSONDecodeError as error:
+        raise _bad_schema(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise _bad_schema("it is nested too deeply") from error
+    # The converter says what it does not know by assertions, and by what goes wrong where a type is not the right one.
+    except Exception as error:
+        raise _bad_schema(str(error) or type(error).__name__) from error
+
+
+def _refuse_large_repetitions(schema: Any) -> None:
+    """The converter writes a repetition out, as many times as it says."""
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            if (
+                key in _LIMITS_OF_SCHEMA
+                and isinstance(value, (int, float))
+                and value > _MAX_SCHEMA_REPETITIONS
+            ):
+                raise _bad_schema(f"“{key}” may be at most {_MAX_SCHEMA_REPETITIONS} here")
+            _refuse_large_repetitions(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            _refuse_large_repetitions(value)
+
+
+def _bad_schema(reason: str) -> BadOption:
+    return BadOption(f"The JSON schema cannot be used: {reason[:300]}.", remedy="Correct the schema.")
+
+
+def _unreadable(reason: str) -> BadOption:
+    return BadOption(f"The grammar cannot be read: {reason}.", remedy="Correct the grammar (GBNF).")
+
+
+def _refuse_dangerous(text: str) -> None:
+    """Refuse what llama.cpp would not survive, and what has no beginning."""
+    bare = _QUOTED.sub(" ", text)
+    rules = _RULE.findall(bare)
+    if "\0" in text:
+        raise _unreadable("it holds a character of code 0")
+    if len(text) > _MAX_CHARACTERS or len(rules) + bare.count("(") > _MAX_RULES:
+        raise _unreadable("it is too long")
+    depth = deepest = 0
+    for bracket in re.findall("[()]", bare):
+        depth += 1 if bracket == "(" else -1
+        deepest = max(deepest, depth)
+    if deepest > _MAX_NESTING:
+        raise _unreadable(f"its brackets are nested more than {_MAX_NESTING} deep")
+    if _ROOT not in rules:
+        raise _unreadable("it has no rule named root")

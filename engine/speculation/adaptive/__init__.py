@@ -1,0 +1,1 @@
+"""Deciding before each round whether to draft, with which drafter and how far."""

@@ -1,0 +1,160 @@
+"""What passes and drafts cost on this computer: learned while running, per context length."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from engine.speculation.adaptive.draft_costs import DraftCosts
+from engine.speculation.adaptive.pass_costs import MAX_WIDTH, PRIOR, CostTable, PassCosts
+from engine.speculation.adaptive.record import BucketRecord, DraftCostRecord, WidthRecord
+from engine.speculation.adaptive.samples import Samples
+from engine.speculation.round import DraftSource
+
+BLOCK_SOURCES: Final = frozenset({DraftSource.DFLASH, DraftSource.DSPARK})
+"""These draft a whole block in one pass."""
+
+_SOURCE_NAMES: Final = frozenset(str(source) for source in DraftSource)
+_FIRST_BUCKET_TOKENS: Final = 512
+_SPEED_RATE: Final = 0.2
+_SPEED_JUMP: Final = 0.7
+_N_REMEMBERED: Final = 5
+"""What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
+_PACE_FADE: Final = 0.995
+_SINGLE_EVERY: Final = 64
+_SINGLE_EVERY_FIRST: Final = 8
+_N_SURE: Final = 8
+_LONGEST_S: Final = 1e4
+
+
+def bucket_of(n_cached: int) -> int:
+    """Return the range of context lengths that `n_cached` tokens lie in: below 512, then one for each doubling."""
+    return (n_cached // _FIRST_BUCKET_TOKENS).bit_length()
+
+
+class Costs:
+    """Passes of one target and drafts for it.
+
+    The computer's momentary pace is kept apart from the costs: while another program slows everything by half, no ratio
+    between two costs changes, and none may be learned wrongly because only one of the two was measured meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._passes: dict[int, PassCosts] = {}
+        self._drafts: dict[tuple[int, DraftSource], DraftCosts] = {}
+        self._log_pace = 0.0
+        self._n_paced = 0
+        self._since_single = 0
+
+    @property
+    def pace(self) -> float:
+        """How many times its usual time everything takes at the moment."""
+        return math.exp(self._log_pace)
+
+    def table(self, n_cached: int) -> CostTable | None:
+        """Return the costs of passes after `n_cached` tokens, None before anything was measured."""
+        return self._bucket(bucket_of(n_cached)).table()
+
+    def drafts(self, n_cached: int, source: DraftSource) -> DraftCosts | None:
+        """Return what `source` takes to draft after `n_cached` tokens, None before it drafted."""
+        bucket = bucket_of(n_cached)
+        found = self._drafts.get((bucket, source))
+        if found is not None:
+            return found
+        near = [key for key in self._drafts if key[1] is source]
+        return self._drafts[min(near, key=lambda key: abs(key[0] - bucket))] if near else None
+
+    def lacks_single(self, n_cached: int) -> bool:
+        """Whether a pass over one token should be measured next: everything is weighed against that."""
+        costs = self._bucket(bucket_of(n_cached))
+        n = costs.widths[1].n if 1 in costs.widths else 0
+        is_old = self._since_single >= min(_SINGLE_EVERY, _SINGLE_EVERY_FIRST * n)
+        return is_old or costs.known_s(1) is None or (n < _N_SURE and costs.is_single_dear())
+
+    def add_pass(self, n_pass: int, n_cached: int, seconds: float) -> None:
+        """Learn from a pass over `n_pass` tokens; one that is wider than any draft is left out."""
+        if not (1 <= n_pass <= MAX_WIDTH and 0.0 < seconds < _LONGEST_S):
+            return
+        self._since_single = 0 if n_pass == 1 else self._since_single + 1
+        costs = self._bucket(bucket_of(n_cached))
+        usual_s = costs.known_s(n_pass)
+        if usual_s is not None:
+            self._keep_pace(math.log(seconds / usual_s))
+        costs.add(n_pass, seconds / self.pace)
+
+    def add_draft(
+        self, source: DraftSource, n_cached: int, n_steps: int, n_missed: int, seconds: float
+    ) -> None:
+        """Learn from a draft of `n_steps` steps after `n_missed` tokens that the drafter had to catch up with."""
+        if not 0.0 <= seconds < _LONGEST_S:
+            return
+        key = (bucket_of(n_cached), source)
+        if key not in self._drafts:
+            near = self.drafts(n_cached, source)
+            self._drafts[key] = (
+                DraftCosts(source in BLOCK_SOURCES)
+                if near is None
+                else DraftCosts.remembered(near.is_block, near.fixed_s, near.step_s, near.missed_s, near.n)
+            )
+        self._drafts[key].add(n_steps, n_missed, seconds / self.pace)
+
+    def records(self) -> tuple[BucketRecord, ...]:
+        """Return what is known, for a file."""
+        buckets = sorted({*self._passes, *(bucket for bucket, _ in self._drafts)})
+        return tuple(self._record(bucket) for bucket in buckets)
+
+    @classmethod
+    def remembered(cls, records: tuple[BucketRecord, ...]) -> Costs:
+        """Begin with `records`; what cannot be true in them is left out."""
+        costs = cls()
+        for record in records:
+            if not 0 <= record.bucket < 32:
+                continue
+            costs._restore(record)
+        return costs
+
+    def _keep_pace(self, log_ratio: float) -> None:
+        self._n_paced += 1
+        rate = max(_SPEED_RATE, 1.0 / (self._n_paced + 1))
+        change = log_ratio - self._log_pace
+        # Where only one width is used, its cost and the pace could drift against each other without end.
+        self._log_pace = _PACE_FADE * self._log_pace + rate * min(max(change, -_SPEED_JUMP), _SPEED_JUMP)
+
+    def _bucket(self, bucket: int) -> PassCosts:
+        costs = self._passes.get(bucket)
+        if costs is None:
+            near = min(self._passes, key=lambda other: abs(other - bucket), default=None)
+            table = None if near is None else self._passes[near].table()
+            costs = self._passes[bucket] = PassCosts(PRIOR if table is None else table.passes)
+            if table is not None:
+                costs.widths[1] = Samples(table.single_s, 1)
+        return costs
+
+    def _record(self, bucket: int) -> BucketRecord:
+        passes = self._passes.get(bucket)
+        widths = () if passes is None else sorted(passes.widths.items())
+        return BucketRecord(
+            bucket,
+            tuple(WidthRecord(width, samples.median, samples.n) for width, samples in widths),
+            {
+                str(source): DraftCostRecord(costs.fixed_s, costs.step_s, costs.missed_s, costs.n)
+                for (at, source), costs in self._drafts.items()
+                if at == bucket
+            },
+        )
+
+    def _restore(self, record: BucketRecord) -> None:
+        sane = [
+            one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S
+        ]
+        if sane:
+            passes = self._passes[record.bucket] = PassCosts()
+            for one in sane:
+                passes.widths[one.width] = Samples(one.seconds, min(max(one.n_passes, 1), _N_REMEMBERED))
+        for name, draft in record.drafts.items():
+            times = (draft.fixed_s, draft.step_s, draft.missed_s)
+            if name in _SOURCE_NAMES and all(0.0 <= time_s < _LONGEST_S for time_s in times):
+                source = DraftSource(name)
+                self._drafts[record.bucket, source] = DraftCosts.remembered(
+                    source in BLOCK_SOURCES, *times, min(max(draft.n_drafts, 0), _N_REMEMBERED)
+                )
