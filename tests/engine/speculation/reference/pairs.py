@@ -81,8 +81,8 @@ class Pair:
             rng=np.random.default_rng(seed),
         )
 
-    def answer(self, prompt: str, policy: DraftPolicy) -> Answered:
-        return Answered(tuple(self.rounds(self.tokens(prompt), policy)))
+    def answer(self, prompt: str, policy: DraftPolicy, max_tokens: int = N_TOKENS) -> Answered:
+        return Answered(tuple(self.rounds(self.tokens(prompt), policy, max_tokens=max_tokens)))
 
 
 @contextlib.contextmanager
