@@ -1,4 +1,4 @@
-"""Greedy, on models that need no training: DFlash 2, EAGLE-3 of other widths, targets of other architectures."""
+"""Greedy, on models that need no training: DFlash 2, EAGLE-3 of other widths, MTP heads of other architectures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tests.make_models.family import write_family
 from tests.make_models.gguf_file import TRAINED, read_weights, tokenizer, write_model
 from tests.make_models.reference import PROMPTS, WRITTEN, Counted
 
-PAIRS: Final = [pair for pair in WRITTEN if pair.drafter and not pair.drafter.startswith("mtp-")]
-
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -29,14 +27,14 @@ def family(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("written", PAIRS, ids=lambda pair: f"{pair.target}+{pair.drafter}")
+@pytest.mark.parametrize("written", WRITTEN, ids=lambda pair: f"{pair.target}+{pair.drafter or 'inside'}")
 def test_ids_are_the_plain_ones_and_counts_are_llama_servers(
     llama: LlamaLibrary, family: Path, written: Counted
 ) -> None:
     trained = TRAINED / f"{written.target}.gguf"
     target = trained if trained.exists() else family / f"{written.target}.gguf"
-    drafter = family / f"{written.drafter}.gguf"
-    kind = drafter_kind(read_facts(drafter).kind)
+    drafter = family / f"{written.drafter}.gguf" if written.drafter else None
+    kind = drafter_kind(read_facts(drafter).kind) if drafter is not None else DrafterKind.MTP
     with opened_pair(llama, target, drafter, kind) as pair:
         plain = [Pair(pair.target).answer(prompt, FixedLength(0)).ids for prompt in PROMPTS]
         for n_draft, counts in written.counts.items():
