@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWid
 from app.announce import announce
 from app.draft_lengths import changes_for, draft_length_of, run_settings_of
 from app.library import Library
-from app.pages.compare_run import CompareRun, RunPhase
+from app.pages.compare_run import MEASURING, CompareRun, RunPhase
 from app.prompts import ReadyPrompt
 from app.result_card import RaceResult, json_card, markdown_card
 from app.session import EngineSession
@@ -225,6 +225,8 @@ class ComparePage(QScrollArea):
             self.notice.tell(trouble, Remedy("Run again" if is_same else "Run the chosen one", self.start))
         elif trouble.is_about_memory:
             self.notice.tell(trouble, Remedy("Load anyway", lambda: self.start(check_memory=False)))
+        elif trouble is MEASURING:
+            self.notice.tell(trouble, Remedy("Stop it", self._session.stop_running), tone="plain")
         elif self._session.choice is None:
             self.notice.tell(trouble, Remedy("Choose a model", self.picker.target.click), tone="plain")
         else:

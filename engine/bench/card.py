@@ -14,7 +14,7 @@ NOTHING = "—"
 
 def best_sentence(result: BenchResult) -> str:
     """Return "Best for you: draft length auto, +42%."; "" where nothing was compared."""
-    best = result.best_mode
+    best = result.proposed_mode
     if best is None or best.speedup is None:
         return ""
     gain = f", {best.speedup - 1.0:+.0%}" if not best.is_baseline else ", no draft makes it faster"

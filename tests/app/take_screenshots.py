@@ -23,8 +23,10 @@ from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.worker.messages import Failed
 from tests.app.model_scenes import MODEL_SCENES
+from tests.app.scripted_bench import BenchScript
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
+from tests.app.tune_scenes import TUNE_SCENES
 
 BUNDLES = (
     Bundle("Starter: SmolLM2 135M", "/models/SmolLM2-135M-Instruct-Q4_1.gguf", NGRAM_DRAFTER),
@@ -88,6 +90,7 @@ class Scene:
     script: Script
     act: Callable[[Window, ScriptedService], Iterator[int]]
     models: ModelsScript = field(default_factory=ModelsScript)
+    bench: BenchScript = field(default_factory=BenchScript)
 
 
 def wait_ms(milliseconds: int) -> None:
@@ -206,6 +209,7 @@ SCENES = (
     Scene("chat-two", FAST, chat_two),
     Scene("chat-worker-died", replace(FAST, lost_after_rounds=40), chat_finished),
     Scene("shortcuts", FAST, shortcuts),
+    *(Scene(f"tune-{one.name}", one.engine, one.act, bench=one.bench) for one in TUNE_SCENES),
     *(Scene(f"models-{one.name}", FAST, one.act, one.script) for one in MODEL_SCENES),
 )
 
@@ -216,7 +220,7 @@ def take(app: QApplication, scene: Scene, theme: ThemeChoice, size: tuple[int, i
         os.environ["SLIPSTREAM_CONFIG_DIR"] = config
         service = ScriptedService(scene.script)
         models = ScriptedModels(scene.models)
-        window = open_window(app, service, lambda _opened: BUNDLES, models)
+        window = open_window(app, service, lambda _opened: BUNDLES, models, scene.bench.tools())
         window.resize(*size)
         window.choose_theme(theme)
         wait_ms(300)

@@ -22,7 +22,7 @@ _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
 _PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
-_SINGLE_EVERY_FIRST: Final = 5
+_SINGLE_EVERY_FIRST: Final = 8
 _N_SURE: Final = 8
 _LONGEST_S: Final = 1e4
 

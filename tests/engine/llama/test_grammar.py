@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.errors import BadOption, DecodeFailed
 from engine.llama.grammar import Grammar, grammar_text
@@ -33,14 +34,14 @@ def token(model: Model, text: str) -> int:
     return only
 
 
-def pieces(model: Model, ids: np.ndarray) -> set[bytes]:  # type: ignore[type-arg]
+def pieces(model: Model, ids: NDArray[np.int32]) -> set[bytes]:
     return {model.vocabulary.piece(i, special=True) for i in ids.tolist()}
 
 
 def by_hand(model: Model, grammar: Grammar) -> list[int]:
     """Return what llama.cpp allows when it is asked about every token."""
     everything = np.arange(model.n_vocab, dtype=np.int32)
-    return everything[grammar.allowed(everything)].tolist()
+    return [int(i) for i in everything[grammar.allowed(everything)]]
 
 
 # ---------------------------------------------------------------------------------------------- what is allowed

@@ -17,8 +17,9 @@ from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import OpenForecasts
 from engine.models.bundle import NGRAM_DRAFTER, NO_DRAFTER, DrafterChoice, DrafterKind
 from engine.service import Service
-from engine.worker.budgeting import answer_budget, foresee, require_pair
+from engine.worker.budgeting import answer_budget, foresee
 from engine.worker.messages import BudgetMeasured, Device, LoadSettings, MemoryChanged
+from engine.worker.pairs import require_pair
 from engine.worker.plan import BundlePlan, LoadRequest, make_plan
 from tests.engine.models.small_files import write_model
 from tests.engine.worker.real import DRAFT_MODEL, LLAMA, MODELS, SETTINGS, Engine
