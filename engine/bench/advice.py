@@ -63,6 +63,7 @@ def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> 
         _verdict(overall, len(kinds)),
         "" if result.is_complete else "The measurement was broken off, so that this is about a part of it.",
         _most_and_least(kinds),
+        _idle(kinds),
         _losses(kinds),
         _better_fixed(result, overall),
         _prefill(result, mode, kinds),
@@ -125,12 +126,23 @@ def _most_and_least(kinds: Sequence[ModeFigures]) -> str:
     return f"{sentence}."
 
 
+def _idle(kinds: Sequence[ModeFigures]) -> str:
+    idle = [one.category for one in kinds if not one.acceptance_by_position]
+    if not idle:
+        return ""
+    where = (
+        "It drafted nothing at all" if len(idle) == len(kinds) else f"In {_listed(idle)} nothing was drafted"
+    )
+    return f"{where}, so that what differs there is mostly chance."
+
+
 def _losses(kinds: Sequence[ModeFigures]) -> str:
-    losing = [one for one in kinds if _speedup(one) <= SLOWER]
+    losing = [one for one in kinds if _speedup(one) <= SLOWER and one.acceptance_by_position]
     if not losing or len(losing) == len(kinds):
         return ""
-    if len(losing) > _MOST_NAMED and 2 * len(losing) > len(kinds):
-        return f"It costs speed in all but {_listed([one.category for one in kinds if one not in losing])}."
+    others = [one.category for one in kinds if _speedup(one) > SLOWER]
+    if len(losing) > _MOST_NAMED and len(losing) + len(others) == len(kinds) and len(losing) > len(others):
+        return f"It costs speed in all but {_listed(others)}."
     return f"It costs speed in {_listed([f'{one.category} ({_speedup(one):.2f} times)' for one in losing])}."
 
 

@@ -21,6 +21,7 @@ from app.main import open_window
 from app.theme import ThemeChoice
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.speculation.round import DraftSource
 from engine.worker.messages import Failed
 from tests.app.model_scenes import MODEL_SCENES
 from tests.app.scripted_bench import BenchScript
@@ -179,11 +180,19 @@ def shortcuts(window: Window, service: ScriptedService) -> Iterator[int]:
 
 
 FAST = Script(text=CODE, speed=8.0)
+AUTO = (
+    *((DraftSource.DRAFT_MODEL, n) for n in (3, 4, 5, 3, 2)),
+    *((DraftSource.NGRAM, n) for n in (6, 8, 7)),
+    *((DraftSource.DRAFT_MODEL, n) for n in (4, 2, 1, 0, 0, 2)),
+)
+NEVER = ((DraftSource.DRAFT_MODEL, 2), *((DraftSource.NONE, 0),) * 9)
 SCENES = (
     Scene("compare-empty", FAST, compare_empty),
     Scene("compare-loading", replace(FAST, load_s=30.0, speed=1.0), compare_loading),
     Scene("compare-racing", replace(FAST, speed=1.4), compare_running),
     Scene("compare-finished", FAST, compare_finished),
+    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_finished),
+    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_finished),
     Scene("compare-lost", Script(text=POEM, speed=8, accept=(0, 0, 1), slow_check=1.3), compare_finished),
     Scene("compare-difference", replace(FAST, difference_at=41), compare_difference),
     Scene(

@@ -42,6 +42,14 @@ def test_where_most_kinds_lose_those_that_do_not_are_named() -> None:
     assert "foreseen" not in said
 
 
+def test_where_nothing_was_drafted_a_difference_is_chance_and_no_loss() -> None:
+    idle = [record("creative-1", "off", 10.0), record("creative-1", "auto", 9.0)]
+    said = worth_enabling(result_of([*raced("coding", "auto", 1.5, 0.8), *idle]))
+    assert "In creative nothing was drafted, so that what differs there is mostly chance." in said
+    assert "costs speed" not in said
+    assert "It drafted nothing at all, so that what differs there" in worth_enabling(result_of(idle))
+
+
 def test_what_was_measured_once_may_be_chance() -> None:
     once = worth_enabling(result_of(MIXED))
     assert once.endswith("Every answer was measured once, so that a few percent may be chance.")

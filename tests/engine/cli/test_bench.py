@@ -109,8 +109,10 @@ def test_ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on(
         (["--temperature", "-1"], "The temperature must be between 0 and 10"),
         (["--suite", "none.jsonl"], "The suite “none.jsonl” cannot be read"),
         (["--context", "3"], "The context must be between"),
-        (["--bundle", "a", "b"], "Name one model: as BUNDLE, --bundle or --target"),
+        (["--bundle", "a", "b"], "Name one model: as NAME, --bundle or --target"),
         (["--target", LLAMA, "--drafter", "none"], "Without a drafter there is only one mode"),
+        ([LLAMA, "--drafter", "none"], "Without a drafter there is only one mode"),
+        (["no-such-model"], "There is no model “no-such-model” on this computer"),
     ],
 )
 def test_a_wrong_option_is_a_sentence_before_anything_starts(arguments: list[str], sentence: str) -> None:

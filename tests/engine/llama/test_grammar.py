@@ -181,6 +181,14 @@ HOSTILE = {
     "unterminated class": "root ::= [a-",
     "undefined rule": "root ::= answer",
     "left recursion": 'root ::= root "a" | "b"',
+    "left recursion behind what may be empty": 'root ::= x root "b" | "c"\nx ::= y\ny ::= ""',
+    "left recursion in a group": 'root ::= ("a"? (root | "b"))+',
+    "exponential": "\n".join(f'r{i} ::= r{i + 1} r{i + 1} | ""' for i in range(30))
+    + '\nroot ::= r0\nr30 ::= "a"?',
+    "many that may be empty": 'root ::= ("a"?){1000} "b"',
+    "one bracket too many": 'root ::= "a")',
+    "bracket not closed": 'root ::= ("a"\nb ::= "c"',
+    "no rule": '"a"',
     "nothing to repeat": "root ::= *",
     "huge repetition": 'root ::= "a"{99999999999999999999}',
     "deep nesting": "root ::= " + "(" * 100_000 + '"a"' + ")" * 100_000,
@@ -199,6 +207,37 @@ def test_a_grammar_that_cannot_be_used_is_refused_in_a_sentence(llama_model: Mod
     with pytest.raises(BadOption, match="grammar cannot be read") as error:
         Grammar(llama_model.vocabulary, text)
     assert error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('root ::= a\na ::= b "x"\nb ::= "y"? a', "rule “a” begins with itself"),
+        ("root ::= answer", "there is no rule named “answer”"),
+        ('root ::= "a"\n\nb ::= ~', "line 3 is not understood"),
+        ('root ::= "a" | *', "nothing stands before “*” in rule “root”"),
+        ('root ::= "a" ("b"', "a bracket is not closed in rule “root”"),
+    ],
+)
+def test_the_sentence_says_what_is_wrong(llama_model: Model, text: str, sentence: str) -> None:
+    with pytest.raises(BadOption) as error:
+        Grammar(llama_model.vocabulary, text)
+    assert sentence in error.value.sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= "a" root | "b"',
+        'root ::= ("a"?)* "b"',
+        'root ::= item ("," item)*\nitem ::= [0-9]{1,3} | "(" item ")"',
+        'root ::= # a comment with a "quote"\n  "a" |\n  "b" # (\n',
+        r'root ::= "\"" [^"\\]* "\""',
+        'root ::= ws "{" ws (pair (ws "," ws pair)*)? ws "}"\nws ::= [ \t\n]*\npair ::= "k" ws ":" ws root?',
+    ],
+)
+def test_grammars_without_a_mistake_are_read(llama_model: Model, text: str) -> None:
+    assert len(Grammar(llama_model.vocabulary, text).allowed_tokens()) > 0
 
 
 @pytest.mark.parametrize("nesting", [10, 400])
