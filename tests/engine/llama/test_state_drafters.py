@@ -99,6 +99,18 @@ def test_a_context_that_is_nearly_full_is_filled(pair: Pair) -> None:
     assert len(prompt) + sum(len(done.tokens) for done in rounds) == pair.target.n_ctx
 
 
+def test_a_draft_is_as_long_as_wished_or_as_the_drafter_was_trained_for(
+    pair: Pair, request: pytest.FixtureRequest
+) -> None:
+    kind = KINDS[request.node.callspec.params["pair"]]
+    longest = {DrafterKind.EAGLE3: 16, DrafterKind.DFLASH: 7, DrafterKind.DSPARK: 8}[kind]
+    prompt = pair.tokens(TEXT)
+    rounds = answered(pair, prompt, n_draft=16, max_tokens=60)
+    assert max(len(done.drafted) for done in rounds) == longest
+    plain = Pair(pair.target).rounds(prompt, FixedLength(0), max_tokens=60)
+    assert [t for done in rounds for t in done.tokens] == [t for done in plain for t in done.tokens]
+
+
 WORDS: Final = r'root ::= ([a-z] [a-z] [a-z] "\t")+'
 """The reduced vocabulary of llama-eagle3-d2t has no tab."""
 
