@@ -110,7 +110,7 @@ class AdaptiveController:
             passes = (cost.draft_s + cost.verify_s) / (costs.pace * table.single_s)
             self._tokens = _WORTH_FADE * self._tokens + n_tokens
             self._passes = _WORTH_FADE * self._passes + passes
-            self._allowance.earn(passes)
+            self._allowance.earn(passes, n_tokens)
         self._n_rounds += 1
         self._learned.n_rounds += 1
 

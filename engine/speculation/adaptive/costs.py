@@ -77,7 +77,7 @@ class Costs:
             return
         self._since_single = 0 if n_pass == 1 else self._since_single + 1
         costs = self._bucket(bucket_of(n_cached))
-        usual_s = costs.known_s(n_pass)
+        usual_s = costs.known_s(n_pass, _N_REMEMBERED)
         if usual_s is not None:
             self._keep_pace(math.log(seconds / usual_s))
         costs.add(n_pass, seconds / self.pace)

@@ -54,10 +54,10 @@ class PassCosts:
         if samples.n <= N_ENOUGH or abs(samples.median - before) > 0.01 * before:
             self._table = None
 
-    def known_s(self, width: int) -> float | None:
-        """Return what a pass over `width` tokens takes, if that was measured often enough."""
+    def known_s(self, width: int, n_enough: int = N_ENOUGH) -> float | None:
+        """Return what a pass over `width` tokens takes, if that was measured `n_enough` times."""
         samples = self.widths.get(width)
-        return samples.median if samples is not None and samples.n >= N_ENOUGH else None
+        return samples.median if samples is not None and samples.n >= n_enough else None
 
     def is_single_dear(self) -> bool:
         """Whether a wider pass was measured to take no longer than a single one: either was disturbed, or both."""
