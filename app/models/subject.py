@@ -204,8 +204,7 @@ def _option(one: LocalDrafter) -> DrafterOption:
     kind = one.choice.kind
     name = one.name if kind.has_weights else words.drafter_words(kind)
     files = (RemoteFile("", one.choice.path, size_bytes=one.size_bytes),) if one.choice.path else ()
-    reason = one.reason or ("" if one.choice.can_run else words.CANNOT_RUN_YET)
-    return DrafterOption(kind, name, files, reason)
+    return DrafterOption(kind, name, files, one.reason)
 
 
 def drafted_subject(subject: Subject, local: tuple[LocalDrafter, ...]) -> Subject:

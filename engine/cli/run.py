@@ -18,6 +18,7 @@ from engine.cli.prompt import read_prompt
 from engine.cli.recording import Recording
 from engine.cli.summary import difference_sentence, summary_table
 from engine.cli.terminal import write_json
+from engine.measure.explain import explain, has_mostly_skipped
 from engine.measure.report import BASELINE, SPECULATIVE, DifferenceReport, as_json, lane_report, run_report
 from engine.measure.verdict import verdict
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
@@ -120,5 +121,7 @@ def _print_result(options: RunOptions, bundle: Bundle, recording: Recording, is_
         found = verdict(metrics[0], metrics[1], is_final=is_complete)
         if is_complete or found.speedup is not None:
             print(f"\n{found.sentence}", file=out)
+        if has_mostly_skipped(recording.rounds[SPECULATIVE_LANE]):
+            print(explain(recording.rounds[SPECULATIVE_LANE]), file=out)
         if options.generation.sampling.is_greedy:
             print(difference_sentence(recording.first_difference, is_complete=is_complete), file=out)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from engine.measure.explain import draft_lengths, draft_sources, n_skipped, why_nothing
 from engine.measure.metrics import measure
 from engine.measure.verdict import speedup
-from engine.speculation.round import FinishReason, Round
+from engine.speculation.round import DraftSource, FinishReason, Round
 
 BASELINE = "baseline"
 SPECULATIVE = "speculative"
@@ -18,6 +19,8 @@ class LaneReport(msgspec.Struct, frozen=True):
     """One lane; the fields are the figures of `Metrics`, in seconds, null where they do not exist.
 
     `mean_accepted_length` is always a number: 1 without any round, the length of the one token that there is.
+    `draft_lengths` and `sources` are those of each round after the prompt; in `skipped` rounds the controller decided to
+    draft nothing, `why` is the reason of the last of them.
     """
 
     name: str
@@ -38,6 +41,10 @@ class LaneReport(msgspec.Struct, frozen=True):
     accepted_by_position: tuple[int, ...]
     draft_s: float
     verify_s: float
+    draft_lengths: tuple[int, ...]
+    sources: tuple[DraftSource, ...]
+    skipped: int
+    why: str | None
 
 
 class DifferenceReport(msgspec.Struct, frozen=True):
@@ -82,6 +89,10 @@ def lane_report(name: str, rounds: Sequence[Round], tail: str = "") -> LaneRepor
         accepted_by_position=m.accepted_by_position,
         draft_s=m.draft_s,
         verify_s=m.verify_s,
+        draft_lengths=draft_lengths(rounds),
+        sources=draft_sources(rounds),
+        skipped=n_skipped(rounds),
+        why=why_nothing(rounds) or None,
     )
 
 

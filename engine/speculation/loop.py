@@ -133,9 +133,7 @@ def _verification_round(answer: _Answer) -> Round:
     n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
     answer.policy.learn(
-        RoundCost(
-            n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty
-        )
+        RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty)
     )
     return _round(answer, outcome, draft, watch)
 

@@ -183,8 +183,9 @@ class RoundCost:
     """What one verification round cost and gave.
 
     The target's pass was over `n_pass` tokens after `n_cached`, `draft` was verified in it and its first `accepted`
-    tokens were accepted. Seconds of the lane's own clock. `certainty` is the probability of the target's own most likely
-    token where nothing was drafted: how foreseeable the text is at present. None where it was not looked at.
+    tokens were accepted. Seconds of the lane's own clock. `certainty` is the probability of the target's own most
+    likely token where the policy skipped drafting: how foreseeable the text is at present. None where it was not looked
+    at.
     """
 
     n_pass: int

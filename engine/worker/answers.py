@@ -14,11 +14,10 @@ from engine.llama.sampler import ChainSampler
 from engine.measure.difference import first_difference, logit_gap
 from engine.measure.race import race
 from engine.speculation.cache import n_reusable
-from engine.speculation.draft_length import FixedLength
 from engine.speculation.loop import decode_rounds
 from engine.speculation.protocols import Drafter
 from engine.speculation.round import FinishReason, Round
-from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
+from engine.speculation.settings import GenerationSettings
 from engine.worker.loading import LoadedBundle
 from engine.worker.messages import (
     PLAIN_LANE,
@@ -58,6 +57,7 @@ def answer(
     rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafters if speculative else (), text)
     emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
+    bundle.experience().keep()
 
 
 def compare(
@@ -88,6 +88,7 @@ def compare(
     )
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     tokens = _report(job, texts, race(rounds), emit)
+    bundle.experience().keep()
     if not settings.sampling.is_greedy:
         return None
     return parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])
@@ -108,7 +109,7 @@ def _rounds(
         sampler=ChainSampler(bundle.target.vocabulary, settings.sampling, grammar_text(settings)),
         # A draft model would read the prompt even if it is never asked.
         drafters=drafters if settings.drafts else (),
-        policy=FixedLength(DEFAULT_DRAFT_LENGTH if settings.draft_length is None else settings.draft_length),
+        policy=bundle.experience().policy(settings),
         text=text,
         max_tokens=settings.max_tokens,
         rng=np.random.default_rng(settings.sampling.seed),

@@ -21,10 +21,13 @@ from app.main import open_window
 from app.theme import ThemeChoice
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.speculation.round import DraftSource
 from engine.worker.messages import Failed
 from tests.app.model_scenes import MODEL_SCENES
+from tests.app.scripted_bench import BenchScript
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
+from tests.app.tune_scenes import TUNE_SCENES
 
 BUNDLES = (
     Bundle("Starter: SmolLM2 135M", "/models/SmolLM2-135M-Instruct-Q4_1.gguf", NGRAM_DRAFTER),
@@ -88,6 +91,7 @@ class Scene:
     script: Script
     act: Callable[[Window, ScriptedService], Iterator[int]]
     models: ModelsScript = field(default_factory=ModelsScript)
+    bench: BenchScript = field(default_factory=BenchScript)
 
 
 def wait_ms(milliseconds: int) -> None:
@@ -176,11 +180,19 @@ def shortcuts(window: Window, service: ScriptedService) -> Iterator[int]:
 
 
 FAST = Script(text=CODE, speed=8.0)
+AUTO = (
+    *((DraftSource.DRAFT_MODEL, n) for n in (3, 4, 5, 3, 2)),
+    *((DraftSource.NGRAM, n) for n in (6, 8, 7)),
+    *((DraftSource.DRAFT_MODEL, n) for n in (4, 2, 1, 0, 0, 2)),
+)
+NEVER = ((DraftSource.DRAFT_MODEL, 2), *((DraftSource.NONE, 0),) * 9)
 SCENES = (
     Scene("compare-empty", FAST, compare_empty),
     Scene("compare-loading", replace(FAST, load_s=30.0, speed=1.0), compare_loading),
     Scene("compare-racing", replace(FAST, speed=1.4), compare_running),
     Scene("compare-finished", FAST, compare_finished),
+    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_finished),
+    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_finished),
     Scene("compare-lost", Script(text=POEM, speed=8, accept=(0, 0, 1), slow_check=1.3), compare_finished),
     Scene("compare-difference", replace(FAST, difference_at=41), compare_difference),
     Scene(
@@ -206,6 +218,7 @@ SCENES = (
     Scene("chat-two", FAST, chat_two),
     Scene("chat-worker-died", replace(FAST, lost_after_rounds=40), chat_finished),
     Scene("shortcuts", FAST, shortcuts),
+    *(Scene(f"tune-{one.name}", one.engine, one.act, bench=one.bench) for one in TUNE_SCENES),
     *(Scene(f"models-{one.name}", FAST, one.act, one.script) for one in MODEL_SCENES),
 )
 
@@ -216,7 +229,7 @@ def take(app: QApplication, scene: Scene, theme: ThemeChoice, size: tuple[int, i
         os.environ["SLIPSTREAM_CONFIG_DIR"] = config
         service = ScriptedService(scene.script)
         models = ScriptedModels(scene.models)
-        window = open_window(app, service, lambda _opened: BUNDLES, models)
+        window = open_window(app, service, lambda _opened: BUNDLES, models, scene.bench.tools())
         window.resize(*size)
         window.choose_theme(theme)
         wait_ms(300)

@@ -78,7 +78,10 @@ class AdaptiveController:
         self._has_drafted = True
         offer = _NO_OFFER
         for drafter in drafters:
-            if drafter.source in FREE_SOURCES and (found := self._look(drafter, request, terms)).worth > offer.worth:
+            if (
+                drafter.source in FREE_SOURCES
+                and (found := self._look(drafter, request, terms)).worth > offer.worth
+            ):
                 offer = found
         for drafter in drafters:
             if drafter.source not in FREE_SOURCES:
@@ -210,11 +213,16 @@ class AdaptiveController:
         draft = drafter.draft(request.history, n_max, request.sampler, request.rng, gate)
         if gate.n_steps == 0 and not draft.tokens:
             return offer
-        self._turn.asked, self._turn.n_steps = source, n_max if is_block else max(gate.n_steps, len(draft.tokens))
+        self._turn.asked, self._turn.n_steps = (
+            source,
+            n_max if is_block else max(gate.n_steps, len(draft.tokens)),
+        )
         worth = gate.worth_without_trial()
         steps = 0 if is_block else self._turn.n_steps
         n = min(gate.n_verified(), len(draft.tokens)) if draft.distributions is None else len(draft.tokens)
-        outlook.asked(worth - terms.worth * (fixed + steps * step), n_max, gate.length_wished, is_trial=is_trial)
+        outlook.asked(
+            worth - terms.worth * (fixed + steps * step), n_max, gate.length_wished, is_trial=is_trial
+        )
         self._allowance.spend(gate.tried_loss / terms.worth)
         is_sampled = draft.distributions is not None
         if n == 0 or (not is_sampled and offer.draft.tokens and worth <= offer.worth):

@@ -22,7 +22,7 @@ _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
 _PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
-_SINGLE_EVERY_FIRST: Final = 5
+_SINGLE_EVERY_FIRST: Final = 8
 _N_SURE: Final = 8
 _LONGEST_S: Final = 1e4
 
@@ -144,7 +144,9 @@ class Costs:
         )
 
     def _restore(self, record: BucketRecord) -> None:
-        sane = [one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S]
+        sane = [
+            one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S
+        ]
         if sane:
             passes = self._passes[record.bucket] = PassCosts()
             for one in sane:

@@ -21,16 +21,16 @@ class DraftCosts:
     counts as fixed. `is_block` is only what is believed before lengths have differed.
     """
 
-    def __init__(self, is_block: bool, fixed_s: float = 0.0, step_s: float = 0.0, missed_s: float = 0.0) -> None:
+    def __init__(
+        self, is_block: bool, fixed_s: float = 0.0, step_s: float = 0.0, missed_s: float = 0.0
+    ) -> None:
         self.is_block = is_block
         self.fixed_s, self.step_s, self.missed_s = fixed_s, step_s, missed_s
         self.n = 0
         self._weight = self._steps = self._steps2 = self._time = self._time_steps = 0.0
 
     @classmethod
-    def remembered(
-        cls, is_block: bool, fixed_s: float, step_s: float, missed_s: float, n: int
-    ) -> DraftCosts:
+    def remembered(cls, is_block: bool, fixed_s: float, step_s: float, missed_s: float, n: int) -> DraftCosts:
         """Begin with what was learned before, as if it had been measured at two lengths."""
         costs = cls(is_block, fixed_s, step_s, missed_s)
         if n:

@@ -15,15 +15,15 @@ _MOST_JUDGED: Final = 50.0
 """What was judged in an earlier run weighs like so many tokens near each confidence: texts differ."""
 _GAIN_N: Final = 15
 _GAIN_N_STALE: Final = 2
-_CHANCE_RATE: Final = 0.05
+_CHANCE_RATE: Final = 0.1
 
 
 @dataclass(slots=True)
 class SourceKnowledge:
     """How one drafter does at one temperature.
 
-    `chance` is the usual chance that one more token is accepted, `gain` what asking once usually gains, in tokens, after
-    its cost; None before it was asked.
+    `chance` is the usual chance that one more token is accepted, `gain` what asking once usually gains, in tokens,
+    after its cost; None before it was asked.
     """
 
     calibration: Calibration = field(default_factory=Calibration)

@@ -90,9 +90,7 @@ class Outlook:
             self.shift = min(max(self.shift + _SHIFT_RATE * surprise, -_MOST_SHIFT), _MOST_SHIFT)
             self.knowledge.calibration.learn(confidence, is_accepted)
         self._n_unjudged = 0
-        self._judge_pause = (
-            _FIRST_TRIAL if accepted else min(2 * self._judge_pause, _LONGEST_PAUSE)
-        )
+        self._judge_pause = _FIRST_TRIAL if accepted else min(2 * self._judge_pause, _LONGEST_PAUSE)
 
     @property
     def has_text_changed(self) -> bool:

@@ -23,8 +23,8 @@ PRIOR: Final = tuple(1.0 + _PRIOR_SLOPE * max(0, width - 1) for width in range(M
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """`passes[n]` is the cost of a pass over n tokens in single passes (n = 1 to 17; [0] means nothing), `single_s` what
-    one of those takes. `hopeful[n]` is the least that it may turn out to be: lower where n was hardly measured.
+    """`passes[n]` is the cost of a pass over n tokens in single passes (n = 1 to 17; [0] means nothing), `single_s`
+    what one of those takes. `hopeful[n]` is the least that it may turn out to be: lower where n was hardly measured.
     """
 
     single_s: float
@@ -35,9 +35,9 @@ class CostTable:
 class PassCosts:
     """Times of passes in one range of context lengths.
 
-    `prior` is the shape that is believed before anything is measured. Cost never falls with width: what the measurements
-    say otherwise is noise and is averaged away. A width that was not seen lies between its neighbours; beyond the widest
-    one it goes on somewhat less steeply than so far, since another kernel may begin anywhere.
+    `prior` is the shape that is believed before anything is measured. Cost never falls with width: what measurements
+    say otherwise is noise and is averaged away. A width that was not seen lies between its neighbours; beyond the
+    widest one it goes on somewhat less steeply than so far, since another kernel may begin anywhere.
     """
 
     def __init__(self, prior: Sequence[float] = PRIOR) -> None:
@@ -80,7 +80,9 @@ class PassCosts:
         known = {width: max(1.0, level / first) for width, level in zip(seen, levels, strict=True)}
         known.setdefault(1, 1.0)
         passes = _between(known, prior)
-        sure = {width: cost for width, cost in known.items() if width == 1 or self.widths[width].n >= N_ENOUGH}
+        sure = {
+            width: cost for width, cost in known.items() if width == 1 or self.widths[width].n >= N_ENOUGH
+        }
         hopeful = [min(cost, hope) for cost, hope in zip(passes, _at_least(sure), strict=True)]
         return CostTable(single_s * first, passes, hopeful)
 

@@ -46,13 +46,20 @@ def best_prefix(passes: Sequence[float], worth: float, chances: Sequence[float])
 
 
 def best_ahead(
-    passes: Sequence[float], worth: float, i: int, gain: float, reach: float, usual: float, step: float, n_max: int
+    passes: Sequence[float],
+    worth: float,
+    i: int,
+    gain: float,
+    reach: float,
+    usual: float,
+    step: float,
+    n_max: int,
 ) -> float:
     """Return the most that going on with token `i` may be worth, however far it then goes, `n_max` tokens at most.
 
     `gain` accepted tokens are expected before it, `reach` is the chance that it and all before it are accepted,
-    `usual` that of each later one. After each token but the last possible one the drafter takes another step, even if the
-    draft then ends: `step` single passes.
+    `usual` that of each later one. After each token but the last possible one the drafter takes another step, even if
+    the draft then ends: `step` single passes.
     """
     best, spent = -1e9, -1.0
     for n in range(i + 1, n_max + 1):

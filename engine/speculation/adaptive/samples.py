@@ -26,6 +26,4 @@ class Samples:
         self.n += 1
         ordered = sorted(kept)
         middle = len(ordered) // 2
-        self.median = (
-            ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
-        )
+        self.median = ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])

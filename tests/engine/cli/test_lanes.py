@@ -33,14 +33,14 @@ from tests.engine.cli.slipstream import (
 LANE_KEYS = [
     "name", "text", "tokens", "ttft_s", "prefill_s", "decode_s", "tokens_per_s", "tpot_s", "end_to_end_s",
     "finish_reason", "rounds", "drafted", "accepted", "acceptance_rate", "mean_accepted_length",
-    "accepted_by_position", "draft_s", "verify_s",
+    "accepted_by_position", "draft_s", "verify_s", "draft_lengths", "sources", "skipped", "why",
 ]  # fmt: skip
 
 
 def test_compare_json_is_one_object_with_both_lanes() -> None:
     outcome = slipstream(
         "compare", *SMALL, "--drafter", LLAMA_DRAFT, "--prompt", "def read(path):", "--raw",
-        "--max-tokens", "24", "--json",
+        "--draft", "3", "--max-tokens", "24", "--json",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     report = json.loads(outcome.out)
@@ -55,6 +55,9 @@ def test_compare_json_is_one_object_with_both_lanes() -> None:
     assert plain["acceptance_rate"] is None
     assert speculative["drafted"] > 0
     assert sum(speculative["accepted_by_position"]) == speculative["accepted"]
+    assert sum(speculative["draft_lengths"]) == speculative["drafted"]
+    assert "draft-model" in speculative["sources"]
+    assert (speculative["skipped"], speculative["why"]) == (0, None)
     assert plain["finish_reason"] in ("stop", "length")
 
 

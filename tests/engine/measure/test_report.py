@@ -36,6 +36,10 @@ LANE_KEYS = [
     "accepted_by_position",
     "draft_s",
     "verify_s",
+    "draft_lengths",
+    "sources",
+    "skipped",
+    "why",
 ]
 
 

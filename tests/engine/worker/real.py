@@ -27,7 +27,7 @@ DRAFT_MODEL = DrafterChoice(DrafterKind.MODEL, str(MODELS / "llama-draft.gguf"))
 # One thread: the tests share the machine, and a barrier between two waits for whoever is not running.
 SETTINGS = LoadSettings(n_ctx=256, n_threads=1)
 RAW = Prompt(raw="def read(path):\n    return path.read()\n\ndef write(path):\n    return")
-GREEDY_32 = GenerationSettings(max_tokens=32)
+GREEDY_32 = GenerationSettings(max_tokens=32, draft_length=3)
 
 
 def chat(text: str) -> Prompt:
@@ -35,7 +35,7 @@ def chat(text: str) -> Prompt:
 
 
 def sampled(seed: int | None) -> GenerationSettings:
-    return GenerationSettings(SamplingSettings(temperature=1.0, seed=seed), max_tokens=24)
+    return GenerationSettings(SamplingSettings(temperature=1.0, seed=seed), max_tokens=24, draft_length=3)
 
 
 class Engine:

@@ -21,8 +21,8 @@ GOOD, BAD = 1, 0
 
 @dataclass(frozen=True)
 class Computer:
-    """`pass_s(n)` seconds for a target pass over n tokens; a draft takes `fixed_s` and `step_s` a step; a token that the
-    drafter missed takes `missed_s`. Every time is multiplied by log-normal noise, some by a disturbance.
+    """`pass_s(n)` seconds for a target pass over n tokens; a draft takes `fixed_s` and `step_s` a step; a token that
+    the drafter missed takes `missed_s`. Every time is multiplied by log-normal noise, some by a disturbance.
     """
 
     pass_s: Callable[[int], float]
@@ -36,8 +36,8 @@ class Computer:
 
 @dataclass(frozen=True)
 class Text:
-    """Position by position: whether a drafter's token would be accepted after accepted ones, how sure the drafter is, and
-    how sure the target is.
+    """Position by position: whether a drafter's token would be accepted after accepted ones, how sure the drafter is,
+    and how sure the target is.
     """
 
     accepted: Sequence[bool]
@@ -163,9 +163,7 @@ def best_fixed(
 def _draft_s(computer: Computer, drafter: SimulatedDrafter) -> float:
     if not drafter.n_steps or drafter.source is DraftSource.NGRAM:
         return 0.0
-    return (
-        computer.fixed_s + drafter.n_steps * computer.step_s + drafter.n_missed * computer.missed_s
-    )
+    return computer.fixed_s + drafter.n_steps * computer.step_s + drafter.n_missed * computer.missed_s
 
 
 def _noise(computer: Computer, rng: np.random.Generator) -> float:
