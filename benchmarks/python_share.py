@@ -30,7 +30,7 @@ from engine.speculation.settings import GenerationSettings
 from engine.worker.activity import Activity
 from engine.worker.messages import Event, Generate, LaneFinished, LoadBundle, LoadSettings, RoundDone
 from engine.worker.outlet import EventOutlet
-from engine.worker.session import LlamaSession, open_session
+from engine.worker.session import open_session
 
 # What rounds call; anything else of llama.cpp counts as Python's, which is the careful side.
 _INSIDE = ("llama_decode", "llama_synchronize", "llama_memory_seq_rm")
