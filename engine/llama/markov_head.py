@@ -24,9 +24,9 @@ class MarkovHead:
     def of(cls, file: ModelFile) -> Self | None:
         """Return the head of the drafter in `file`; None where it has none that can be read here.
 
-        Those of a reduced vocabulary (`d2t`) have other rows than the logits, and are not.
+        Those of a reduced vocabulary (`d2t`) have other rows than the logits, and are not; nor are scaled ones.
         """
-        if "d2t" in file.header.tensor_names:
+        if not file.header.tensor_names.isdisjoint(("d2t", "markov_w2.scale")):
             return None
         before, after = (
             TensorRows.open(file.path, file.header, f"markov_{name}.weight") for name in ("w1", "w2")
