@@ -44,7 +44,7 @@ def mean(ratios: Sequence[float]) -> float:
 def against_best_fixed(
     computer: Computer, make: Callable[[int], Text], source: DraftSource = DraftSource.DRAFT_MODEL
 ) -> tuple[float, float]:
-    """Return the controller's speed over that of the best fixed length: knowing nothing, and with what it then knows."""
+    """Return the controller's speed over the best fixed length's: knowing nothing, and with what it then knows."""
     cold, warm = [], []
     for seed in SEEDS:
         drafters = [SimulatedDrafter(make(seed), source)]
