@@ -20,6 +20,12 @@ def small() -> QFont:
     return _scaled(body(), _SMALL)
 
 
+def small_strong() -> QFont:
+    font = small()
+    font.setWeight(QFont.Weight.DemiBold)
+    return font
+
+
 def title() -> QFont:
     """Return the font of a pane's title."""
     font = _scaled(body(), _TITLE)

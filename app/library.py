@@ -63,6 +63,13 @@ class Library(QObject):
             self._take((*self._bundles, known))
         return known
 
+    def remember_drafter(self, path: str, *, can_answer: bool) -> None:
+        """Take a drafter that was opened by hand into the list of files; one that can answer is a model too."""
+        if can_answer:
+            self.remember(path)
+        else:
+            self._opened = (path, *(other for other in self._opened if other != path))[:12]
+
     def forget(self, path: str) -> None:
         """Take a file that was opened by hand off the list again: it turned out to be no use."""
         if path in self._opened:

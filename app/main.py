@@ -26,6 +26,7 @@ from app.session import EngineSession
 from app.settings import ReadSettings, read_settings, settings_path
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
+from app.tune.tools import BenchTools
 from app.window import Window
 from engine.models.bundle import Bundle, DrafterChoice
 from engine.models_service import ModelsService
@@ -39,6 +40,7 @@ _TELLTALES = ("httpx2", "httpcore2", "huggingface_hub")
 
 def run_app() -> int:
     """Open the window and return the exit status when it is closed."""
+    from app.tune.engine_bench import engine_bench
     from engine.desk.desk import ModelsDesk
     from engine.service import Service
     from engine.shelf.shelf import list_installed
@@ -48,7 +50,7 @@ def run_app() -> int:
     assert isinstance(app, QApplication)
     service = Service()
     models = ModelsDesk(opened_files=lambda: window.opened_files)
-    window = open_window(app, service, list_installed, models)
+    window = open_window(app, service, list_installed, models, engine_bench())
     _SignalWatch(app, window)
     try:
         return app.exec()
@@ -58,7 +60,11 @@ def run_app() -> int:
 
 
 def open_window(
-    app: QApplication, service: EngineService, list_installed: ListInstalled, models_service: ModelsService
+    app: QApplication,
+    service: EngineService,
+    list_installed: ListInstalled,
+    models_service: ModelsService,
+    bench: BenchTools,
 ) -> Window:
     """Show the window; the engine and the models' facade start as soon as it stands."""
     app.setApplicationName("Slipstream")
@@ -75,7 +81,7 @@ def open_window(
     keeper = SettingsKeeper(path, read)
     models_bridge = ModelsBridge(models_service)
     models = ModelsState(models_service, models_bridge)
-    window = Window(session, library, keeper, theme, models)
+    window = Window(session, library, keeper, theme, models, bench)
     notes = EngineNotes(models_service, session, window.compare.run)
     for part in (bridge, session, library, keeper, models_bridge, models, notes):
         part.setParent(window)
@@ -112,7 +118,7 @@ def choose_first(session: EngineSession, read: ReadSettings, bundles: Sequence[B
     settings = read.settings
     last = next((bundle for bundle in bundles if bundle.target == settings.target), None)
     if last is None:
-        session.choose(loadable(bundles[0]))
+        session.choose(loadable(bundles[0], session.why_not))
     else:
         drafter = DrafterChoice(
             settings.drafter_kind, settings.drafter_path, with_ngram=settings.drafter_with_ngram

@@ -14,9 +14,12 @@ from PySide6.QtCore import QObject, Signal
 from app.bridge import EngineBridge
 from app.trouble import Trouble, trouble_of
 from engine.budget.budget import KvType
-from engine.models.bundle import Bundle
+from engine.models.bundle import Bundle, DrafterKind
 from engine.service import EngineService, Reloading, WorkerLost, WorkerSilent
-from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings
+from engine.worker.messages import Failed, Loaded, LoadProgress, LoadSettings, Ready
+
+MEASUREMENT = "measurement"
+"""What the Tune page is called while it uses what is loaded: nothing else may run beside it."""
 
 
 class ModelPhase(StrEnum):
@@ -52,6 +55,7 @@ class EngineSession(QObject):
         stop_asked: whoever uses what is loaded is to stop.
         running_changed(str): what uses it now, in a word; "" for nothing.
         unloaded: what was asked to be given back is gone.
+        drafters_known: the engine has said what it can draft with.
     """
 
     choice_changed = Signal(object)
@@ -63,6 +67,7 @@ class EngineSession(QObject):
     stop_asked = Signal()
     running_changed = Signal(str)
     unloaded = Signal()
+    drafters_known = Signal()
 
     def __init__(self, service: EngineService, bridge: EngineBridge, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -78,6 +83,8 @@ class EngineSession(QObject):
         self._left_off = self._unload_job = 0
         self._running: dict[str, None] = {}
         self._news: deque[ModelState] = deque()
+        self._ready: Ready | None = None
+        bridge.ready.connect(self._on_ready)
         bridge.load_progressed.connect(self._on_progress)
         bridge.loaded.connect(self._on_loaded)
         bridge.failed.connect(self._on_failed)
@@ -86,6 +93,16 @@ class EngineSession(QObject):
         bridge.reloading.connect(self._on_reloading)
         bridge.worker_silent.connect(self._on_silent)
         bridge.worker_answers.connect(lambda _: self.silence_changed.emit(0.0))
+
+    @property
+    def llama_cpp_version(self) -> str:
+        """Return the version of the models' process, "" before it has started."""
+        return self._ready.llama_cpp_version if self._ready is not None else ""
+
+    def why_not(self, kind: DrafterKind) -> str:
+        """Return why this build cannot draft in this way, "" where it can or has not said."""
+        known = self._ready.drafters if self._ready is not None else ()
+        return next((one.reason for one in known if one.kind is kind), "")
 
     @property
     def choice(self) -> Bundle | None:
@@ -112,7 +129,7 @@ class EngineSession(QObject):
 
     @property
     def running(self) -> str:
-        """Return what uses the loaded bundle now: "comparison" or "answer", "" for nothing."""
+        """Return what uses the loaded bundle now: "comparison", "answer" or MEASUREMENT, "" for nothing."""
         return next(iter(self._running), "")
 
     def set_running(self, what: str, is_running: bool) -> None:
@@ -188,6 +205,10 @@ class EngineSession(QObject):
             self.service.cancel(self._job)
             self._job = 0
         self._unload_job = self.service.unload()
+
+    def _on_ready(self, event: Ready) -> None:
+        self._ready = event
+        self.drafters_known.emit()
 
     def _on_unloaded(self, job: int) -> None:
         if job == self._unload_job:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from app.tune.plan import TuneSettings
 from engine.budget.budget import KvType
 from engine.models.bundle import DrafterKind
 
@@ -49,6 +50,7 @@ class Settings(msgspec.Struct, frozen=True):
     prompt: str = ""
     composer: str = ""
     run: RunSettings = RunSettings()
+    tune: TuneSettings = TuneSettings()
     draft_lengths: dict[str, int | None] = {}
     chat_temperature: float = 0.7
     speculative: bool = True

@@ -81,6 +81,15 @@ QLabel[tone="accent"] { color: $accent; }
 QLabel[tone="warning"] { color: $warning; }
 QLabel[tone="error"] { color: $error; }
 
+QTableView { background: transparent; border: none; color: $text; selection-background-color: $hover; selection-color: $text; outline: none; }
+QTableView::item { padding: 0 8px; border: none; }
+QTableView::item:selected { background: $hover; }
+QTableView::item:focus { border: 1px solid $accent; border-radius: 4px; }
+QTableCornerButton::section { background: transparent; border: none; }
+QHeaderView { background: transparent; border: none; }
+QHeaderView::section { background: transparent; color: $muted; border: none; padding: 0 8px; }
+QHeaderView::section:horizontal { border-bottom: 1px solid $line; }
+
 QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $line; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: $base; border: 2px solid $accent; width: 12px; margin: -6px 0; border-radius: 8px; }

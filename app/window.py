@@ -31,11 +31,13 @@ from app.models.state import ModelsState
 from app.pages.chat import ChatPage
 from app.pages.compare import ComparePage
 from app.pages.models import ModelsPage
+from app.pages.tune import TunePage
 from app.prompts import ready_prompts
 from app.session import EngineSession, ModelPhase, ModelState
 from app.settings_keeper import SettingsKeeper
 from app.theme import Theme, ThemeChoice
 from app.trouble import Trouble
+from app.tune.tools import BenchTools
 from app.widgets.models.download_ring import DownloadTray
 from app.widgets.models.downloads_panel import DownloadsPanel
 from app.widgets.notice import Notice, Remedy
@@ -46,7 +48,7 @@ from app.widgets.status_bar import StatusBar
 
 LEAST_SIZE = QSize(640, 480)
 FIRST_SIZE = QSize(1280, 800)
-PAGES = ("chat", "compare", "models")
+PAGES = ("chat", "compare", "models", "tune")
 _FRAME_SIZE = QSize(8, 40)
 
 
@@ -60,6 +62,7 @@ class Window(QMainWindow):
         keeper: SettingsKeeper,
         theme: Theme,
         models: ModelsState,
+        bench: BenchTools,
     ) -> None:
         super().__init__()
         self._session = session
@@ -74,6 +77,7 @@ class Window(QMainWindow):
         self.compare = ComparePage(session, library, keeper, ready_prompts())
         self.chat = ChatPage(session, library, keeper)
         self.models = ModelsPage(models, session)
+        self.tune = TunePage(session, library, keeper, bench)
         self.rail = Rail(models)
         self.tray = DownloadTray(models)
         self.downloads = DownloadsPanel(models, self)
@@ -95,9 +99,8 @@ class Window(QMainWindow):
     # -------------------------------------------------------------------------------------- composing
 
     def _body(self) -> QWidget:
-        self.pages.addWidget(self.chat)
-        self.pages.addWidget(self.compare)
-        self.pages.addWidget(self.models)
+        for page in (self.chat, self.compare, self.models, self.tune):
+            self.pages.addWidget(page)
         top = QVBoxLayout()
         top.setSpacing(0)
         holder = QVBoxLayout()
@@ -130,8 +133,9 @@ class Window(QMainWindow):
         self._session.choice_changed.connect(self._remember_choice)
         self._session.kv_type_changed.connect(lambda kv_type: self._keeper.change(kv_type=kv_type))
         self._session.n_ctx_changed.connect(lambda n_ctx: self._keeper.change(n_ctx=n_ctx))
-        self.compare.picker.file_opened.connect(self._remember_files)
-        self.chat.picker.file_opened.connect(self._remember_files)
+        for picker in (self.compare.picker, self.chat.picker, self.tune.picker):
+            picker.file_opened.connect(self._remember_files)
+        self.tune.applied.connect(self.compare.show_draft_length)
         self._session.reload_failed.connect(self._on_reload_failed)
         self._keeper.trouble.connect(lambda sentence: self.tell(sentence))
         self.compare.run.advanced.connect(lambda _: self._show_race())
@@ -148,6 +152,7 @@ class Window(QMainWindow):
             ("Ctrl+1", lambda: self.show_page(0)),
             ("Ctrl+2", lambda: self.show_page(1)),
             ("Ctrl+3", lambda: self.show_page(2)),
+            ("Ctrl+4", lambda: self.show_page(3)),
             ("Ctrl+Return", self._submit),
             ("Esc", self._stop),
             ("Ctrl+.", self._stop),
@@ -185,10 +190,12 @@ class Window(QMainWindow):
         self.pages.setCurrentIndex(index)
         self.rail.show_page(index)
         self._keeper.change(page=PAGES[index])
-        if index == 2:
-            self.models.focus_first()
-        else:
-            (self.chat.composer.edit if index == 0 else self.compare.prompt.edit).setFocus()
+        (
+            self.chat.composer.edit.setFocus,
+            self.compare.prompt.edit.setFocus,
+            self.models.focus_first,
+            self.tune.focus_first,
+        )[index]()
 
     def tell(self, sentence: str, remedy: str = "", detail: str = "") -> None:
         """Say something that concerns the whole window."""
@@ -210,10 +217,12 @@ class Window(QMainWindow):
         show_shortcuts(self)
 
     def _submit(self) -> None:
-        (self.chat.send, self.compare.start, self.models.detail.act)[self.pages.currentIndex()]()
+        acts = (self.chat.send, self.compare.start, self.models.detail.act, self.tune.start)
+        acts[self.pages.currentIndex()]()
 
     def _stop(self) -> None:
-        (self.chat.stop, self.compare.stop, self._session.cancel_loading)[self.pages.currentIndex()]()
+        stops = (self.chat.stop, self.compare.stop, self._session.cancel_loading, self.tune.stop)
+        stops[self.pages.currentIndex()]()
 
     def _new_chat(self) -> None:
         self.show_page(0)

@@ -28,7 +28,12 @@ FAIR = (
 MODEL = "The model whose answer counts (the target), a file in GGUF format."
 DRAFTING = (
     "Who guesses ahead (the drafter): nobody, a look-up of words that were there before (n-gram, which needs "
-    "no second model), or a small model of the same vocabulary."
+    "no second model), a small model of the same vocabulary, or a head that was trained for this model (MTP, EAGLE-3, "
+    "DFlash, DSpark), inside it or in a file of its own."
+)
+NGRAM_BESIDE = (
+    "Words that were there before are looked up first, which costs next to nothing; where none match, the drafter is "
+    "asked. Good for text that repeats itself."
 )
 DRAFT_LENGTH = (
     "How many tokens are guessed ahead before the model checks them in one pass. Auto decides before each pass what "

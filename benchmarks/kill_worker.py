@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.main import open_window
 from app.pages.compare_run import RunPhase
+from app.tune.engine_bench import engine_bench
 from app.window import Window
 from benchmarks.report import machine_line, table
 from engine.desk.desk import ModelsDesk
@@ -99,7 +100,7 @@ def main() -> None:
     chance = random.Random(options.seed)
     app = QApplication(sys.argv[:1])
     service = Service()
-    window = open_window(app, service, list_installed, ModelsDesk())
+    window = open_window(app, service, list_installed, ModelsDesk(), engine_bench())
     trial = Trial(app, window)
     window.compare.prompt.edit.replace_text(PROMPT)
     while not trial.race():  # until the installed models are listed and one is chosen

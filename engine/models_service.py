@@ -9,7 +9,7 @@ import msgspec
 
 from engine.budget.budget import KvType
 from engine.hub.listing import HubQuery, HubRepo, Quantisation
-from engine.models.bundle import Bundle
+from engine.models.bundle import ROLLBACK_TOKENS, Bundle
 from engine.models.remote import RemoteBundle
 from engine.models_events import ModelsEvent
 
@@ -22,7 +22,7 @@ class BudgetRequest(msgspec.Struct, frozen=True):
     contexts: tuple[int, ...] = ()
     kv_types: tuple[KvType, ...] = (KvType.F16,)
     n_gpu_layers: int = -1
-    draft_length: int = 3
+    draft_length: int = ROLLBACK_TOKENS
     race: bool = False
 
 

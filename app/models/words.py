@@ -39,8 +39,8 @@ _DRAFTER_WORDS = {
     DrafterKind.DFLASH: "A DFlash drafter",
     DrafterKind.DSPARK: "A DSpark drafter",
 }
-NOT_YET = "cannot answer yet"
-CANNOT_RUN_YET = "This kind of drafter cannot answer with you yet; it can be downloaded and looked at."
+NGRAM_BESIDE = "Also look up words seen before (n-gram)"
+NOT_HERE = "cannot run here"
 _PLACES = {
     Place.STARTER: "Came with Slipstream",
     Place.DOWNLOADED: "Downloaded here",
@@ -93,6 +93,11 @@ def drafter_words(kind: DrafterKind, *, has_file: bool = False) -> str:
     if kind is DrafterKind.MTP and has_file:
         return "MTP head in a file of its own"
     return _DRAFTER_WORDS[kind]
+
+
+def cannot_run(reason: str) -> str:
+    """Return why a kind of drafter cannot run here, as a sentence; "" where it can."""
+    return f"It cannot run here: {reason}." if reason else ""
 
 
 def place_words(place: Place) -> str:

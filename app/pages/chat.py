@@ -14,9 +14,10 @@ from app.conversation import Answer, Turn
 from app.draft_lengths import draft_length_of
 from app.library import Library
 from app.pages.chat_run import ChatPhase, ChatRun
+from app.pages.compare_run import MEASURING
 from app.prompts import ready_prompts
 from app.request import generation_settings
-from app.session import EngineSession
+from app.session import MEASUREMENT, EngineSession
 from app.settings import RunSettings
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
@@ -149,6 +150,8 @@ class ChatPage(QWidget):
             nothing = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
             self.notice.tell(nothing, Remedy("Choose a model", self.picker.target.click), tone="plain")
             return
+        if self._is_measuring():
+            return
         turn = Turn(text)
         self.run.conversation.turns.append(turn)
         self._add(turn)
@@ -161,7 +164,7 @@ class ChatPage(QWidget):
     def regenerate(self) -> None:
         """Answer the last question again; the earlier answer can still be leafed to."""
         turns = self.run.conversation.turns
-        if turns and self.run.phase is ChatPhase.IDLE:
+        if turns and self.run.phase is ChatPhase.IDLE and not self._is_measuring():
             self._answer(turns[-1])
 
     def copy_last(self) -> None:
@@ -175,6 +178,14 @@ class ChatPage(QWidget):
         self.run.forget()
         self._middle.setCurrentIndex(0)
         self.composer.edit.setFocus()
+
+    def _is_measuring(self) -> bool:
+        """Whether the Tune page measures, which an answer would falsify; if so, say it."""
+        is_measuring = self._session.running == MEASUREMENT
+        if is_measuring:
+            stop = Remedy("Stop it", self._session.stop_running)
+            self.notice.tell(MEASURING, stop, tone="plain")
+        return is_measuring
 
     def _answer(self, turn: Turn, *, check_memory: bool = True) -> None:
         view = self._view_of(turn)
@@ -212,8 +223,8 @@ class ChatPage(QWidget):
         self._middle.setCurrentWidget(self.transcript)
 
     def _again(self, turn: Turn) -> None:
-        if self.run.phase is ChatPhase.IDLE and turn is self.run.conversation.turns[-1]:
-            self._answer(turn)
+        if turn is self.run.conversation.turns[-1]:
+            self.regenerate()
 
     def _view_of(self, turn: Turn) -> TurnView | None:
         return next((view for view in self.transcript.turns if view.turn is turn), None)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWid
 from app.announce import announce
 from app.draft_lengths import changes_for, draft_length_of, run_settings_of
 from app.library import Library
-from app.pages.compare_run import CompareRun, RunPhase
+from app.pages.compare_run import MEASURING, CompareRun, RunPhase
 from app.prompts import ReadyPrompt
 from app.result_card import RaceResult, json_card, markdown_card
 from app.session import EngineSession
@@ -17,17 +17,20 @@ from app.settings import RunSettings
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
 from app.widgets.bundle_picker import BundlePicker
+from app.widgets.draft_strip import DraftStrip
 from app.widgets.lane_pane import LanePane
 from app.widgets.load_strip import LoadStrip
 from app.widgets.notice import Notice, Remedy
 from app.widgets.prompt_box import PromptBox
 from app.widgets.run_options import RunOptions
 from app.widgets.verdict_bar import VerdictBar
-from engine.worker.messages import RoundDone
+from engine.measure.explain import explain
+from engine.worker.messages import SPECULATIVE_LANE, RoundDone
 
 MARGIN_PX = 24
 _STACKED_BELOW_PX = 760
 _OPTIONS_BELOW_PX = 880
+_STACKED_TEXT_PX = 144
 _PLAIN_LESSON = "The model answers alone: one pass over all its weights for every single token."
 _SPECULATIVE_LESSON = (
     "Something quick guesses a few tokens ahead, and the model checks them all in one pass. "
@@ -58,6 +61,7 @@ class ComparePage(QScrollArea):
         self.speculative = LanePane(
             "With speculation", _SPECULATIVE_LESSON, speculative=True, coloured=settings.colour_tokens
         )
+        self.drafting = DraftStrip()
         self.verdict = VerdictBar()
         self.run = CompareRun(session, self)
         self._lay_out()
@@ -86,6 +90,7 @@ class ComparePage(QScrollArea):
         self._panes.addWidget(self.plain, 1)
         self._panes.addWidget(self.speculative, 1)
         column.addLayout(self._panes, 1)
+        column.addWidget(self.drafting)
         column.addWidget(self.verdict)
         self.setWidget(page)
 
@@ -162,6 +167,7 @@ class ComparePage(QScrollArea):
         if phase is RunPhase.WAITING:
             for pane in self._lanes():
                 pane.start_over("waits for its turn")
+            self.drafting.start_over()
             self.verdict.start_over("Waiting for both lanes.")
 
     def _on_prompt_read(self) -> None:
@@ -185,6 +191,9 @@ class ComparePage(QScrollArea):
                 pane.show_progress(race.fraction(lane))
             if lane.is_finished:
                 pane.show_finished(lane.reason, "")
+        drafted = [event.round for event in events if event.lane == SPECULATIVE_LANE]
+        if drafted:
+            self.drafting.add(drafted, explain(race.speculative.rounds))
         self._on_prompt_read()
         self.verdict.show_verdict(race.verdict(), race.detail())
 
@@ -225,6 +234,8 @@ class ComparePage(QScrollArea):
             self.notice.tell(trouble, Remedy("Run again" if is_same else "Run the chosen one", self.start))
         elif trouble.is_about_memory:
             self.notice.tell(trouble, Remedy("Load anyway", lambda: self.start(check_memory=False)))
+        elif trouble is MEASURING:
+            self.notice.tell(trouble, Remedy("Stop it", self._session.stop_running), tone="plain")
         elif self._session.choice is None:
             self.notice.tell(trouble, Remedy("Choose a model", self.picker.target.click), tone="plain")
         else:
@@ -232,6 +243,7 @@ class ComparePage(QScrollArea):
         if self.run.race is None:
             for pane in self._lanes():
                 pane.start_over()
+            self.drafting.start_over()
             self.verdict.start_over()
 
     def _lanes(self) -> tuple[LanePane, LanePane]:
@@ -245,3 +257,5 @@ class ComparePage(QScrollArea):
             direction = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
             if row.direction() != direction:
                 row.setDirection(direction)
+        for pane in self._lanes():
+            pane.view.setMinimumHeight(_STACKED_TEXT_PX if width_px < _STACKED_BELOW_PX else 0)

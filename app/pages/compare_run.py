@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.race import RaceRecord
 from app.request import generation_settings, prompt_for
-from app.session import EngineSession, ModelPhase, ModelState
+from app.session import MEASUREMENT, EngineSession, ModelPhase, ModelState
 from app.settings import RunSettings
 from app.trouble import Trouble, trouble_of
 from engine.errors import BadOption
@@ -19,6 +19,10 @@ from engine.speculation.settings import check_generation
 from engine.worker.messages import Failed, Finished, LaneFinished, RoundDone, Started
 
 NOTHING_TO_ASK = Trouble("There is nothing to answer yet.", "Write a prompt, or take a ready one.")
+MEASURING = Trouble(
+    "The Tune page is measuring: a run beside it would falsify its figures, and wait for its turn.",
+    "Wait until it has ended, or stop it.",
+)
 NOTHING_CHOSEN = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
 
 
@@ -106,6 +110,8 @@ class CompareRun(QObject):
             return NOTHING_TO_ASK
         if self._session.choice is None:
             return NOTHING_CHOSEN
+        if self._session.running == MEASUREMENT:
+            return MEASURING
         try:
             check_generation(generation_settings(settings))
         except BadOption as error:

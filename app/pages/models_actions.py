@@ -61,7 +61,7 @@ class ModelsActions(QObject):
         self._detail.notice.hide()
         session = self._session
         self._chosen_before = (session.choice, session.n_ctx, session.kv_type)
-        self._asked = loadable(subject.bundle)
+        self._asked = loadable(subject.bundle, session.why_not)
         session.choose(self._asked)
         if self._detail.memory.n_ctx:
             self._session.choose_n_ctx(self._detail.memory.n_ctx)
@@ -156,7 +156,7 @@ class ModelsActions(QObject):
         self._page.notice.tell(Trouble(said), tone="plain")
         choice, here = self._session.choice, self._state.installed
         if here and choice is not None and choice.target not in {bundle.target for bundle in here}:
-            self._session.choose(loadable(here[0]))
+            self._session.choose(loadable(here[0], self._session.why_not))
 
     def _verify(self, subject: Subject) -> None:
         if subject.installed is not None:

@@ -17,8 +17,8 @@ from shiboken6 import isValid
 from app import words
 from app.file_check import FileCheck
 from app.library import Library
-from app.models.actions import loadable
-from app.models.words import CANNOT_RUN_YET, NOT_YET
+from app.models.actions import judged_here, loadable
+from app.models.words import NGRAM_BESIDE, NOT_HERE
 from app.models.words import drafter_words as kind_words
 from app.session import EngineSession
 from app.trouble import Trouble
@@ -79,18 +79,18 @@ class BundlePicker(QWidget):
 
     def open_drafter(self, path: str) -> None:
         """Choose the file `path` as the drafter of the chosen model, once it was looked at."""
-        self._check.check((path, ModelRole.DRAFT_MODEL))
+        self._check.check((path, ModelRole.DRAFTER))
 
     def open_pair(self, target: str, drafter: str) -> None:
         """Choose both, the model first."""
-        self._check.check((target, ModelRole.TARGET), (drafter, ModelRole.DRAFT_MODEL))
+        self._check.check((target, ModelRole.TARGET), (drafter, ModelRole.DRAFTER))
 
-    def _take(self, path: str, role: ModelRole) -> None:
-        bundle = self._library.remember(path)
+    def _take(self, path: str, role: ModelRole, kind: DrafterKind) -> None:
         if role is ModelRole.TARGET:
-            self._session.choose(bundle)
+            self._session.choose(self._library.remember(path))
         else:
-            self._choose_drafter(DrafterChoice(DrafterKind.MODEL, path))
+            self._library.remember_drafter(path, can_answer=kind is DrafterKind.MODEL)
+            self._choose_drafter(DrafterChoice(kind, path))
         self.file_opened.emit(path)
 
     def _refuse(self, path: str, trouble: Trouble) -> None:
@@ -112,7 +112,7 @@ class BundlePicker(QWidget):
         chosen = self._session.choice
         for bundle in self._library.bundles:
             is_chosen = chosen is not None and bundle.target == chosen.target
-            self._add(menu, bundle.name, is_chosen, partial(self._session.choose, loadable(bundle)))
+            self._add(menu, bundle.name, is_chosen, partial(self._choose_target, bundle))
         if not self._library.bundles:
             menu.addAction("No model is installed yet").setEnabled(False)
         menu.addSeparator()
@@ -128,15 +128,17 @@ class BundlePicker(QWidget):
         if suggested is None:
             self._fill_when_known(menu, chosen.target)
         known = suggested or (*(LocalDrafter(one, drafter_words(one)) for one in self._drafters_of(chosen)),)
-        for one in known:
-            self._add_drafter(menu, one, chosen.drafter)
-        self._add_drafter(menu, LocalDrafter(NO_DRAFTER, ""), chosen.drafter)
-        if chosen.drafter.kind is DrafterKind.MODEL and chosen.drafter not in {one.choice for one in known}:
-            self._add_drafter(menu, LocalDrafter(chosen.drafter, ""), chosen.drafter)
+        now = alone(chosen.drafter)
+        for one in judged_here(known, self._session.why_not):
+            self._add_drafter(menu, one, now)
+        self._add_drafter(menu, LocalDrafter(NO_DRAFTER, ""), now)
+        if now.path and now not in {one.choice for one in known}:
+            self._add_drafter(menu, LocalDrafter(now, ""), now)
         menu.addSeparator()
+        self._add_ngram_beside(menu, chosen.drafter)
         if suggested is None:
             menu.addAction("Looking what else fits…").setEnabled(False)
-        menu.addAction("Open a small model…", lambda: self._ask("Open a drafter", self.open_drafter))
+        menu.addAction("Open a drafter file…", lambda: self._ask("Open a drafter", self.open_drafter))
 
     def _fill_when_known(self, menu: QMenu, target: str) -> None:
         """Ask what may draft for `target`, and put it into `menu` if that is still open then."""
@@ -154,23 +156,42 @@ class BundlePicker(QWidget):
     def _drafters_of(self, chosen: Bundle) -> tuple[DrafterChoice, ...]:
         """Return n-gram and what came with the model, for as long as nothing else was looked at."""
         known = next((bundle for bundle in self._library.bundles if bundle.target == chosen.target), chosen)
-        return tuple(dict.fromkeys((NGRAM_DRAFTER, known.drafter)))
+        return tuple(dict.fromkeys((NGRAM_DRAFTER, alone(known.drafter))))
 
     def _add_drafter(self, menu: QMenu, one: LocalDrafter, now: DrafterChoice) -> None:
         choice = one.choice
-        why_not = "" if choice.can_run else f" – {NOT_YET}"
-        why_not = " – does not fit" if one.reason else why_not
+        why_not = " – does not fit" if one.reason else ""
+        if one.reason and self._session.why_not(choice.kind):
+            why_not = f" – {NOT_HERE}"
         text = menu.fontMetrics().elidedText(
             drafter_words(choice) + why_not, Qt.TextElideMode.ElideMiddle, max(_MENU_PX, self.drafter.width())
         )
         action = self._add(menu, text, choice == now, partial(self._choose_drafter, choice))
-        action.setEnabled(choice.can_run and not one.reason)
-        remark = f"It fits, but {one.remark}." if one.remark else ""
-        action.setToolTip(one.reason or ("" if choice.can_run else CANNOT_RUN_YET) or remark)
+        action.setEnabled(not one.reason)
+        action.setToolTip(one.reason or (f"It fits, but {one.remark}." if one.remark else choice.path))
+
+    def _add_ngram_beside(self, menu: QMenu, now: DrafterChoice) -> None:
+        """Offer to look up words seen before too, which costs next to nothing, beside a drafter with weights."""
+        action = self._add(menu, NGRAM_BESIDE, now.with_ngram, self._toggle_ngram)
+        action.setEnabled(now.kind.has_weights)
+        action.setToolTip(words.NGRAM_BESIDE)
+
+    def _toggle_ngram(self) -> None:
+        chosen = self._session.choice
+        if chosen is not None:
+            drafter = msgspec.structs.replace(chosen.drafter, with_ngram=not chosen.drafter.with_ngram)
+            self._session.choose(msgspec.structs.replace(chosen, drafter=drafter))
+
+    def _choose_target(self, bundle: Bundle) -> None:
+        self._session.choose(loadable(bundle, self._session.why_not))
 
     def _choose_drafter(self, choice: DrafterChoice) -> None:
-        if self._session.choice is not None:
-            self._session.choose(msgspec.structs.replace(self._session.choice, drafter=choice))
+        """Choose `choice` for the model; whether n-gram runs beside it stays as it was."""
+        chosen = self._session.choice
+        if chosen is not None:
+            beside = chosen.drafter.with_ngram and choice.kind.has_weights
+            drafter = msgspec.structs.replace(choice, with_ngram=beside)
+            self._session.choose(msgspec.structs.replace(chosen, drafter=drafter))
 
     def _add(self, menu: QMenu, text: str, checked: bool, act: Callable[[], None]) -> QAction:
         action = menu.addAction(text, act)
@@ -193,5 +214,12 @@ class BundlePicker(QWidget):
 def drafter_words(choice: DrafterChoice) -> str:
     """Return what lists show for a drafter."""
     if choice.kind is DrafterKind.MODEL:
-        return Path(choice.path).stem
-    return kind_words(choice.kind, has_file=bool(choice.path))
+        said = Path(choice.path).stem
+    else:
+        said = kind_words(choice.kind, has_file=bool(choice.path))
+    return f"{said} + n-gram" if choice.with_ngram and choice.kind.has_weights else said
+
+
+def alone(choice: DrafterChoice) -> DrafterChoice:
+    """Return `choice` without n-gram beside it."""
+    return msgspec.structs.replace(choice, with_ngram=False)

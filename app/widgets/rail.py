@@ -12,7 +12,7 @@ from app.widgets.models.download_ring import DownloadRing
 from app.widgets.parts import IconButton
 
 RAIL_PX = 56
-_TABS = (("message-square", "Chat"), ("columns-2", "Compare"), ("package", "Models"))
+_TABS = (("message-square", "Chat"), ("columns-2", "Compare"), ("package", "Models"), ("gauge", "Tune"))
 _THEME_WORDS = {ThemeChoice.SYSTEM: "As the system", ThemeChoice.LIGHT: "Light", ThemeChoice.DARK: "Dark"}
 _THEME_ICONS = {ThemeChoice.SYSTEM: "monitor", ThemeChoice.LIGHT: "sun", ThemeChoice.DARK: "moon"}
 

@@ -11,11 +11,13 @@ from app.widgets.parts import Popover, label
 
 _SHORTCUTS = (
     ("Return", "Send, or run the comparison"),
+    ("Ctrl+Return", "Do what the page is for"),
     ("Shift+Return", "New line"),
     ("Esc", "Stop"),
     ("Ctrl+1", "Chat"),
     ("Ctrl+2", "Compare"),
     ("Ctrl+3", "Models"),
+    ("Ctrl+4", "Tune"),
     ("Ctrl+N", "New chat"),
     ("Ctrl+R", "Answer again"),
     ("Ctrl+Shift+C", "Copy the last answer"),

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 from app.palette import current_colours
 from engine.speculation.round import Round
 
-_LEAST_HEIGHT_PX = 88
+_LEAST_HEIGHT_PX = 64
 
 
 @dataclass(frozen=True, slots=True)

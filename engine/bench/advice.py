@@ -18,6 +18,8 @@ SLOWER: Final = 0.97
 _APART: Final = 1.15
 _LONG_PREFILL: Final = 0.3
 _STILL_FASTER: Final = 1.03
+_MORE_ACCEPTED: Final = 0.1
+_MOST_NAMED: Final = 3
 
 
 class DrafterMemory(msgspec.Struct, frozen=True):
@@ -61,11 +63,13 @@ def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> 
         _verdict(overall, len(kinds)),
         "" if result.is_complete else "The measurement was broken off, so that this is about a part of it.",
         _most_and_least(kinds),
+        _idle(kinds),
         _losses(kinds),
         _better_fixed(result, overall),
         _prefill(result, mode, kinds),
         _temperature(result.temperature),
         _memory(memory),
+        _chance(result),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
@@ -117,15 +121,28 @@ def _most_and_least(kinds: Sequence[ModeFigures]) -> str:
     sentence = f"It does most for {_listed([_gain(one) for one in named])}, least for {_gain(least)}"
     if _speedup(most) <= SLOWER:
         sentence = f"It costs least in {_gain(most)}, most in {_gain(least)}"
-    if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0):
+    if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0) + _MORE_ACCEPTED:
         sentence += ": the better the next words can be foreseen, the more drafts are accepted"
     return f"{sentence}."
 
 
+def _idle(kinds: Sequence[ModeFigures]) -> str:
+    idle = [one.category for one in kinds if not one.acceptance_by_position]
+    if not idle:
+        return ""
+    where = (
+        "It drafted nothing at all" if len(idle) == len(kinds) else f"In {_listed(idle)} nothing was drafted"
+    )
+    return f"{where}, so that what differs there is mostly chance."
+
+
 def _losses(kinds: Sequence[ModeFigures]) -> str:
-    losing = [one for one in kinds if _speedup(one) <= SLOWER]
+    losing = [one for one in kinds if _speedup(one) <= SLOWER and one.acceptance_by_position]
     if not losing or len(losing) == len(kinds):
         return ""
+    others = [one.category for one in kinds if _speedup(one) > SLOWER]
+    if len(losing) > _MOST_NAMED and len(losing) + len(others) == len(kinds) and len(losing) > len(others):
+        return f"It costs speed in all but {_listed(others)}."
     return f"It costs speed in {_listed([f'{one.category} ({_speedup(one):.2f} times)' for one in losing])}."
 
 
@@ -160,6 +177,12 @@ def _temperature(temperature: float) -> str:
     if temperature == 0.0:
         return "This is at temperature 0; at a higher one fewer drafts are accepted as a rule."
     return f"This is at temperature {temperature:g}; at 0 more drafts are accepted as a rule."
+
+
+def _chance(result: BenchResult) -> str:
+    if any(run.repeat for run in result.runs):
+        return ""
+    return "Every answer was measured once, so that a few percent may be chance."
 
 
 def _memory(memory: DrafterMemory | None) -> str:

@@ -14,7 +14,7 @@ NOTHING = "—"
 
 def best_sentence(result: BenchResult) -> str:
     """Return "Best for you: draft length auto, +42%."; "" where nothing was compared."""
-    best = result.best_mode
+    best = result.proposed_mode
     if best is None or best.speedup is None:
         return ""
     gain = f", {best.speedup - 1.0:+.0%}" if not best.is_baseline else ", no draft makes it faster"
@@ -48,6 +48,10 @@ def as_markdown(result: BenchResult, memory: DrafterMemory | None = None) -> str
         "Over all categories:",
         _table(MODE_HEAD, mode_rows(result)),
         worth_enabling(result, memory),
+        *(
+            f"{mode_words(mode).capitalize()}:\n\n{_table(MODE_HEAD, category_rows(result, mode))}"
+            for mode in modes
+        ),
         "\n".join(f"- Left out: {sentence}" for sentence in result.left_out),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -87,9 +91,18 @@ MODE_HEAD = (
 
 def mode_rows(result: BenchResult) -> list[tuple[str, ...]]:
     """Return a row a mode under MODE_HEAD, over all categories."""
+    return _detail_rows(result.overall, lambda one: one.mode)
+
+
+def category_rows(result: BenchResult, mode: str) -> list[tuple[str, ...]]:
+    """Return a row a category under MODE_HEAD, in `mode`."""
+    return _detail_rows([one for one in result.figures if one.mode == mode], lambda one: one.category)
+
+
+def _detail_rows(figures: Sequence[ModeFigures], name: Callable[[ModeFigures], str]) -> list[tuple[str, ...]]:
     return [
         (
-            one.mode,
+            name(one),
             _shown(one.tokens_per_s, lambda value: f"{value:.1f}"),
             _range(one),
             _shown(one.speedup, lambda value: f"{value:.2f}×"),
@@ -97,7 +110,7 @@ def mode_rows(result: BenchResult) -> list[tuple[str, ...]]:
             _shown(one.mean_accepted_length, lambda value: f"{value:.2f}"),
             " ".join(f"{share:.0%}" for share in one.acceptance_by_position) or NOTHING,
         )
-        for one in result.overall
+        for one in figures
     ]
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from engine.bench.plan import AUTO, OFF
+
+_AUTO_IS_AS_GOOD: Final = 0.97
 
 
 class BenchRunRecord(msgspec.Struct, frozen=True):
@@ -87,9 +92,25 @@ class BenchResult(msgspec.Struct, frozen=True):
         )
 
     @property
+    def proposed_mode(self) -> ModeFigures | None:
+        """The mode to take: the best one, or auto where that is nearly as fast, for it goes with the text."""
+        return proposed(self.overall)
+
+    @property
     def drafting_mode(self) -> str:
         """The mode that stands for speculation: "auto" where it was measured, else the best that drafts, else ""."""
         drafting = [one for one in self.overall if one.mode != OFF]
         if any(one.mode == AUTO for one in drafting):
             return AUTO
         return max(drafting, key=lambda one: one.speedup or 0.0).mode if drafting else ""
+
+
+def proposed(figures: Sequence[ModeFigures]) -> ModeFigures | None:
+    """Return the mode to take among `figures` of the same texts; None where nothing was compared."""
+    compared = {one.mode: one for one in figures if one.speedup is not None}
+    if not compared.keys() - {OFF}:
+        return None
+    best = max(compared.values(), key=lambda one: one.speedup or 0.0)
+    auto = compared.get(AUTO)
+    is_as_good = auto is not None and (auto.speedup or 0.0) >= _AUTO_IS_AS_GOOD * (best.speedup or 0.0)
+    return auto if is_as_good else best

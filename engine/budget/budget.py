@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.models.bundle import DrafterChoice
+from engine.models.bundle import ROLLBACK_TOKENS, DrafterChoice
 from engine.models.description import Device
 
 CONTEXT_LADDER = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576)
@@ -59,7 +59,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     contexts: tuple[int, ...] = ()
     kv_types: tuple[KvType, ...] = (KvType.F16,)
     n_gpu_layers: int = -1
-    draft_length: int = 3
+    draft_length: int = ROLLBACK_TOKENS
     race: bool = False
     held: tuple[tuple[str, int], ...] = ()
 

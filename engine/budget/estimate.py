@@ -8,6 +8,7 @@ from typing import Final
 from engine.budget.budget import CTX_STEP, KvType, Segment
 from engine.budget.room import HOST_RESERVE_BYTES
 from engine.budget.shape import Shape, shape_of
+from engine.models.bundle import ROLLBACK_TOKENS
 from engine.models.catalogue import CatalogueEntry
 from engine.models.gguf_header import GgufHeader
 
@@ -20,7 +21,6 @@ _FLOAT_BYTES: Final = 4
 _MASK_BYTES: Final = 2
 # A running state is kept twice in main memory for going back.
 _N_SNAPSHOTS: Final = 2
-_DRAFT_LENGTH: Final = 3
 _TYPICAL_VOCAB: Final = 200_000
 _VOCABULARY_BYTES: Final = 320
 # n_ff over n_embd of dense models of today.
@@ -34,7 +34,7 @@ _KV_BITS: Final = {KvType.F16: 16.0, KvType.Q8_0: 8.5, KvType.Q4_0: 4.5}
 def estimate_entry(entry: CatalogueEntry, n_ctx: int, kv_type: KvType, *, race: bool) -> dict[Segment, int]:
     """Return the bytes that `entry` would take with all of it on one device, within ERROR_FRACTION."""
     facts = entry.memory
-    states = 1 + (_draft_length(entry) if entry.bundle.drafter_kind.rolls_back else 0)
+    states = 1 + (ROLLBACK_TOKENS if entry.bundle.drafter_kind.rolls_back else 0)
     n_embd = sqrt(entry.n_params * facts.active_fraction / (_TYPICAL_LAYER * max(facts.n_layers, 1)))
     taken = {
         Segment.WEIGHTS: entry.target_bytes,
@@ -116,10 +116,6 @@ def _window_bytes(shape: Shape, n_ctx: int, kv_type: KvType) -> int:
 def _window_cells(shape: Shape, n_ctx: int) -> int:
     """Return how many tokens windowed layers cache: the window and one batch (src/llama-kv-cache-iswa.cpp)."""
     return min(n_ctx, shape.windowed.window + min(n_ctx, _N_BATCH)) if shape.windowed is not None else 0
-
-
-def _draft_length(entry: CatalogueEntry) -> int:
-    return entry.bundle.draft_length or _DRAFT_LENGTH
 
 
 def _complete(taken: dict[Segment, int], *, race: bool) -> dict[Segment, int]:

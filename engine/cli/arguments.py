@@ -56,6 +56,8 @@ class RunOptions:
     as_json: bool
     verbose: bool
     bundle: str | None = None
+    grammar_file: str | None = None
+    schema_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,10 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
     )
     generation = GenerationSettings(sampling, given.max_tokens, given.draft, tuple(given.stop))
     check_generation(generation)
-    check_text(given, ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop"))
+    check_text(
+        given,
+        ("target", "bundle", "drafter", "prompt", "prompt_file", "system", "stop", "grammar", "json_schema"),
+    )
     if given.raw and given.system is not None:
         raise BadOption("--raw sends the prompt as it is, so --system has no place in it.")
     return RunOptions(
@@ -119,6 +124,8 @@ def _run_options(given: argparse.Namespace) -> RunOptions:
         as_json=given.json,
         verbose=given.verbose,
         bundle=given.bundle,
+        grammar_file=given.grammar,
+        schema_file=given.json_schema,
     )
 
 
@@ -205,7 +212,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="tokens that fit (default: the model's own, at most 8192)",
     )
-    models.add_argument("--threads", type=int, metavar="N", default=0, help="default: the number of cores")
+    models.add_argument("--threads", type=int, metavar="N", default=0, help="default: chosen while running")
     models.add_argument(
         "--gpu-layers", type=int, metavar="N", default=-1, help="layers on the GPU (default: -1, all)"
     )
@@ -261,3 +268,8 @@ def _add_sampling_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop", metavar="TEXT", action="append", default=[], help="end at this text; may be repeated"
     )
+    held_to = group.add_mutually_exclusive_group()
+    held_to.add_argument(
+        "--grammar", metavar="FILE", help="the answer is one that this grammar (GBNF) allows"
+    )
+    held_to.add_argument("--json-schema", metavar="FILE", help="the answer is JSON that fits this schema")

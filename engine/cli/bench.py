@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,10 +52,10 @@ def add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser = add_verb(commands, "bench", _SUMMARY, act)
     parser.add_argument(
         "name",
-        metavar="BUNDLE",
+        metavar="NAME|FILE",
         nargs="?",
         default=None,
-        help="a model with its drafter, as --bundle (default: the starter model)",
+        help="a model with its drafter, as --bundle, or a file (default: the starter model)",
     )
     add_model_options(parser)
     what = parser.add_argument_group("what is measured")
@@ -146,9 +147,11 @@ def _mode(text: str) -> str:
 def _run_options(given: argparse.Namespace, plan: BenchPlan) -> RunOptions:
     check_text(given, ("name", "target", "bundle", "drafter"))
     if given.name and (given.bundle or given.target):
-        raise BadOption("Name one model: as BUNDLE, --bundle or --target.")
+        raise BadOption("Name one model: as NAME, --bundle or --target.")
+    # What is a file, or looks like one, is a target; anything else is a name of `slipstream models list`.
+    is_file = bool(given.name) and (given.name.lower().endswith(".gguf") or os.path.lexists(given.name))
     return RunOptions(
-        target=given.target,
+        target=given.name if is_file else given.target,
         drafter=parse_drafters(given.drafter),
         prompt=None,
         prompt_file=None,
@@ -158,7 +161,7 @@ def _run_options(given: argparse.Namespace, plan: BenchPlan) -> RunOptions:
         load=load_settings(given),
         as_json=given.json,
         verbose=given.verbose,
-        bundle=given.name or given.bundle,
+        bundle=given.bundle if is_file else given.name or given.bundle,
     )
 
 
@@ -182,10 +185,20 @@ def _measure(plan: BenchPlan, bundle: Bundle, options: RunOptions, *, anew: bool
         if anew:
             journal.discard()
         bench = ServiceBench(plan, bundle, machine, journal=journal)
-        line.note(f"{plan.n_runs} answers: {len(plan.tasks)} tasks in {len(plan.modes)} modes.")
+        line.note(_size_words(plan))
         _follow(bench, client, line, verbose=verbose)
         memory = _memory(bundle, budget, loaded, options)
         return _Measured(bench.result, memory, client.interrupted_by)
+
+
+def _size_words(plan: BenchPlan) -> str:
+    """Return "256 answers: 32 tasks in 8 modes."."""
+    answers, tasks, modes = (
+        f"{n} {what}{'s' * (n != 1)}"
+        for n, what in ((plan.n_runs, "answer"), (len(plan.tasks), "task"), (len(plan.modes), "mode"))
+    )
+    times = f", {plan.repeat} times" if plan.repeat > 1 else ""
+    return f"{answers}: {tasks} in {modes}{times}."
 
 
 def _follow(bench: ServiceBench, client: EngineClient, line: ProgressLine, *, verbose: bool) -> None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.bench.advice import DrafterMemory, worth_enabling
-from engine.bench.card import MODE_HEAD, NOTHING, best_sentence, machine_words, mode_rows
+from engine.bench.advice import DrafterMemory, mode_words, worth_enabling
+from engine.bench.card import (
+    MODE_HEAD,
+    NOTHING,
+    best_sentence,
+    category_rows,
+    machine_words,
+    mode_rows,
+)
 from engine.bench.driver import BenchProgress
 from engine.bench.plan import AUTO, OFF
 from engine.bench.results import BenchResult
@@ -40,8 +47,14 @@ def print_result(result: BenchResult, memory: DrafterMemory | None) -> None:
     print()
     print_table(("", *map(_head, modes)), _rows(result, modes), right=range(1, len(modes) + 1))
     print()
-    print_table(MODE_HEAD, mode_rows(result), right=range(1, len(MODE_HEAD) - 1))
+    numbers = range(1, len(MODE_HEAD) - 1)
+    print_table(MODE_HEAD, mode_rows(result), right=numbers)
     print()
+    mode = result.drafting_mode
+    if mode:
+        print(f"With {mode_words(mode)}:")
+        print_table(MODE_HEAD, category_rows(result, mode), right=numbers)
+        print()
     left_out = (f"Left out: {sentence}" for sentence in result.left_out)
     for text in (best_sentence(result), worth_enabling(result, memory), *left_out):
         print("\n".join(wrap(printable(text), max(width(), 40))))

@@ -19,14 +19,13 @@ from engine.cli.models.table import print_table
 from engine.cli.models.verb import add_verb
 from engine.cli.terminal import write_json
 from engine.errors import BadOption, Offline
-from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import ROLLBACK_TOKENS, Bundle, DrafterChoice, DrafterKind
 from engine.models.catalogue import CatalogueEntry
 from engine.service import Service
 from engine.speculation.settings import MAX_DRAFT_LENGTH
 from engine.worker.messages import BudgetMeasured
 
 _MIN_CONTEXT, _MAX_CONTEXT = 64, 2**31 - 1
-_DEFAULT_DRAFT: Final = 3
 _DRAFTERS: Final = {
     DrafterKind.NONE: "no drafter",
     DrafterKind.NGRAM: "n-gram lookup",
@@ -83,8 +82,8 @@ def add_budget(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--draft",
         type=int,
         metavar="N",
-        default=_DEFAULT_DRAFT,
-        help=f"tokens drafted (default: {_DEFAULT_DRAFT})",
+        default=ROLLBACK_TOKENS,
+        help=f"tokens that a running state can be rolled back over (default: {ROLLBACK_TOKENS})",
     )
     parser.add_argument("--race", action="store_true", help="with the second context of a comparison")
 

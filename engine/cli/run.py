@@ -11,6 +11,7 @@ from pathlib import Path
 from engine.cli.arguments import RunOptions
 from engine.cli.bundle_choice import choose_bundle
 from engine.cli.client import EngineClient
+from engine.cli.constraint import constrained
 from engine.cli.live import Live, Sections, Silent, race_display
 from engine.cli.loading import load, note
 from engine.cli.prompt import read_prompt
@@ -24,6 +25,7 @@ from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.recommend.races import telling_speeds
 from engine.recommend.store import remember_race
 from engine.service import EngineService, Service
+from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import PLAIN_LANE, SPECULATIVE_LANE, Prompt
 
 _NAMES = {PLAIN_LANE: BASELINE, SPECULATIVE_LANE: SPECULATIVE}
@@ -37,13 +39,13 @@ def run_lanes(options: RunOptions, *, is_race: bool) -> int:
     Raises SlipstreamError where it fails and Interrupted where a signal came before anything could be shown.
     """
     bundle = choose_bundle(options)
-    prompt = read_prompt(options)
+    prompt, settings = read_prompt(options), constrained(options)
     with EngineClient(Service()) as client:
         load(client, bundle, options)
         lanes = _lanes(bundle.drafter, is_race)
         recording = Recording(lanes, _display(options, bundle.drafter, lanes, is_race))
         try:
-            for event in client.run(lambda service: _submit(service, prompt, options, lanes)):
+            for event in client.run(lambda service: _submit(service, prompt, settings, lanes)):
                 recording.take(event)
                 note(event, verbose=options.verbose)
         finally:
@@ -82,10 +84,12 @@ def drafter_name(drafter: DrafterChoice) -> str:
     return drafter.path or str(drafter.kind)
 
 
-def _submit(service: EngineService, prompt: Prompt, options: RunOptions, lanes: tuple[int, ...]) -> int:
+def _submit(
+    service: EngineService, prompt: Prompt, settings: GenerationSettings, lanes: tuple[int, ...]
+) -> int:
     if len(lanes) > 1:
-        return service.race(prompt, options.generation)
-    return service.generate(prompt, options.generation, speculative=lanes == (SPECULATIVE_LANE,))
+        return service.race(prompt, settings)
+    return service.generate(prompt, settings, speculative=lanes == (SPECULATIVE_LANE,))
 
 
 def _remember(bundle: Bundle, recording: Recording) -> None:

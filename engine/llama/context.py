@@ -24,6 +24,7 @@ from engine.speculation.protocols import Logits
 __all__ = ["Context", "ContextSettings"]
 
 _ABORTED: Final = 2
+_FLOAT_BYTES: Final = 4
 
 
 class Context:
@@ -49,11 +50,16 @@ class Context:
         self._n_rows = 0
         self.n_pass = 0
         """Tokens of the last pass, whose rows can be read; 0 after anything else than a pass."""
+        self.tapped_width = 0
+        """Numbers of hidden states that are read out for each token of a pass."""
         self._batch = TokenBatch(self.n_batch, self.n_ctx)
         self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
         self._rows_address = 0
         self._rows: NDArray[np.float32] = np.zeros((0, 0), np.float32)
         self._snapshots = Snapshots(self._pointer) if model.restarts_on_rewind else None
+        self._n_rs_seq = int(api.llama_n_rs_seq(self._pointer))
+        self._n_states_back = 0
+        """Tokens that a running state can be rolled back over now: those of the last pass, once."""
         model.add_dependent(self)
 
     @property
@@ -66,6 +72,11 @@ class Context:
         if self._pointer is None:
             raise PreconditionFailed("The context is closed.")
         return self._pointer
+
+    @property
+    def output_bytes(self) -> int:
+        """Return what rows of logits and hidden states take of main memory, outside of llama.cpp's account."""
+        return _FLOAT_BYTES * (self.max_rows * self.n_vocab + self.n_batch * self.tapped_width)
 
     @property
     def snapshot_bytes(self) -> int:
@@ -82,8 +93,8 @@ class Context:
 
         Returns when the pass is complete, on a GPU too. Raises Cancelled, DecodeFailed, PromptTooLong or
         PreconditionFailed; the cache then holds what it held before. Only a model with a running state
-        (`Model.restarts_on_rewind`) may be unable to go back from a prompt pass that was broken off: its
-        cache is then empty.
+        (`Model.restarts_on_rewind`) goes back to the last state that was set aside: the cache then holds the
+        tokens that led there, or none.
         """
         count = len(tokens)
         first = len(self._cached)
@@ -93,7 +104,7 @@ class Context:
         else:
             self._batch.fill(tokens, first, n_rows)
         self.forget_pass()
-        if self._snapshots is not None and n_rows > 1:
+        if self._snapshots is not None and n_rows - 1 > self._n_rs_seq:
             self._snapshots.take(Moment.BEFORE_DRAFT, first)
         code = api.llama_decode(self._pointer, self._batch.raw)
         if code == 0:
@@ -103,6 +114,7 @@ class Context:
             self._undo(first, code)
         self._cached.extend(tokens)
         self._n_rows, self.n_pass = n_rows, count
+        self._n_states_back = min(self._n_rs_seq, count - 1)
         if self._snapshots is not None and n_rows == 1 and count > 1:
             self._snapshots.take(Moment.PROMPT_END, first + count)
 
@@ -130,10 +142,16 @@ class Context:
             )
 
     def _undo(self, n_tokens: int, code: int) -> None:
-        """Take a failed pass back out of the cache and raise what happened."""
-        if not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1) and (
-            self._restore(n_tokens) < n_tokens
-        ):
+        """Take a failed pass back out of the cache and raise what happened.
+
+        A running state may have been left half-way, and so may what llama.cpp would roll it back to.
+        """
+        if self._snapshots is not None:
+            kept = self._restore(n_tokens)
+            del self._cached[kept:]
+            if kept == 0:
+                self.clear()
+        elif not api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
             self.clear()
         if code == _ABORTED:
             raise Cancelled("The work was stopped.")
@@ -176,6 +194,9 @@ class Context:
         if n_tokens == 0:
             self.clear()
         elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
+            self._n_states_back = 0
+            if self._snapshots is not None:
+                self._snapshots.forget_after(n_tokens)
             del self._cached[n_tokens:]
         else:
             self._evaluate_again(n_tokens)
@@ -185,8 +206,12 @@ class Context:
 
         A sliding-window cache reuses cells that left the window. llama.cpp guarantees that all positions from
         seq_pos_min on are present (llama.h), and removes the rest without a word
-        (src/llama-kv-cache-iswa.cpp, seq_rm).
+        (src/llama-kv-cache-iswa.cpp, seq_rm). A running state is rolled back once after a pass, over tokens of
+        that pass alone: beyond them llama.cpp would take a state of another pass for theirs
+        (src/llama-memory-recurrent.cpp, seq_rm).
         """
+        if self._snapshots is not None and len(self._cached) - n_tokens > self._n_states_back:
+            return False
         if self.model.n_swa == 0:
             return True
         oldest: int = api.llama_memory_seq_pos_min(self._memory, SEQUENCE)
@@ -204,6 +229,7 @@ class Context:
     def _restore(self, n_tokens: int) -> int:
         """Go back to a snapshot of at most `n_tokens` tokens; return how many it had, 0 if there is none."""
         first = self._snapshots.restore(n_tokens) if self._snapshots is not None else 0
+        self._n_states_back = 0
         if first and not api.llama_memory_seq_rm(self._memory, SEQUENCE, first, -1):
             return 0
         return first
@@ -212,6 +238,7 @@ class Context:
         """Forget everything."""
         api.llama_memory_clear(api.llama_get_memory(self.pointer), False)
         self._cached.clear()
+        self._n_states_back = 0
         self.forget_pass()
         if self._snapshots is not None:
             self._snapshots.forget()

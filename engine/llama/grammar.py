@@ -12,20 +12,15 @@ from llama_cpp.llama_grammar import json_schema_to_gbnf
 from numpy.typing import NDArray
 
 from engine.errors import BadOption
+from engine.llama.grammar_check import ROOT, check_grammar, unreadable
 from engine.llama.sampler_chain import SamplerChain
 from engine.llama.vocabulary import Vocabulary
 from engine.speculation.settings import GenerationSettings
 
-_ROOT: Final = "root"
-# llama.cpp reads a grammar by recursion (src/llama-grammar.cpp), and what overflows the stack ends the process.
-_MAX_CHARACTERS: Final = 200_000
-_MAX_RULES: Final = 4_000
-_MAX_NESTING: Final = 500
 _MAX_SCHEMA_REPETITIONS: Final = 400
 _LIMITS_OF_SCHEMA: Final = ("minItems", "maxItems", "minLength", "maxLength")
 # Text in which brackets mean nothing: strings, character classes, comments.
 _QUOTED: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
-_RULE: Final = re.compile(r"([A-Za-z0-9-]+)\s*::=")
 
 
 class Grammar:
@@ -33,14 +28,12 @@ class Grammar:
 
     def __init__(self, vocabulary: Vocabulary, text: str) -> None:
         """Read `text` (GBNF) whose rule "root" is the answer; raises BadOption if it cannot be read."""
-        _refuse_dangerous(text)
-        pointer = api.llama_sampler_init_grammar(vocabulary.pointer, text.encode(), _ROOT.encode())
+        check_grammar(text)
+        pointer = api.llama_sampler_init_grammar(vocabulary.pointer, text.encode(), ROOT.encode())
         if not pointer:
-            raise _unreadable("llama.cpp does not understand it, or a rule refers to itself first of all")
+            raise unreadable("llama.cpp does not understand it")
         self._vocabulary = vocabulary
         self._chain = SamplerChain(pointer, vocabulary.n_tokens)
-        # Where the grammar names tokens ("<[42]>"), characters say nothing about them.
-        self._is_of_characters = not re.search("[<!]", _QUOTED.sub("", text))
         self._has_left = False
 
     def allowed(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -57,12 +50,11 @@ class Grammar:
         that a token begins with may not come next, neither may the token, so most are left out first.
         """
         possible = np.arange(self._vocabulary.n_tokens, dtype=np.int32)
-        if self._is_of_characters:
-            stands_for = self._vocabulary.first_characters()
-            single = np.flatnonzero(stands_for == possible).astype(np.int32)
-            refused = np.zeros(len(possible), bool)
-            refused[single] = ~self.allowed(single)
-            possible = possible[~refused[stands_for]]
+        stands_for = self._vocabulary.first_characters()
+        single = np.flatnonzero(stands_for == possible).astype(np.int32)
+        refused = np.zeros(len(possible), bool)
+        refused[single] = ~self.allowed(single)
+        possible = possible[~refused[stands_for]]
         return possible[self.allowed(possible)]
 
     def accept(self, token: int) -> None:
@@ -124,25 +116,3 @@ def _refuse_large_repetitions(schema: Any) -> None:
 
 def _bad_schema(reason: str) -> BadOption:
     return BadOption(f"The JSON schema cannot be used: {reason[:300]}.", remedy="Correct the schema.")
-
-
-def _unreadable(reason: str) -> BadOption:
-    return BadOption(f"The grammar cannot be read: {reason}.", remedy="Correct the grammar (GBNF).")
-
-
-def _refuse_dangerous(text: str) -> None:
-    """Refuse what llama.cpp would not survive, and what has no beginning."""
-    bare = _QUOTED.sub(" ", text)
-    rules = _RULE.findall(bare)
-    if "\0" in text:
-        raise _unreadable("it holds a character of code 0")
-    if len(text) > _MAX_CHARACTERS or len(rules) + bare.count("(") > _MAX_RULES:
-        raise _unreadable("it is too long")
-    depth = deepest = 0
-    for bracket in re.findall("[()]", bare):
-        depth += 1 if bracket == "(" else -1
-        deepest = max(deepest, depth)
-    if deepest > _MAX_NESTING:
-        raise _unreadable(f"its brackets are nested more than {_MAX_NESTING} deep")
-    if _ROOT not in rules:
-        raise _unreadable("it has no rule named root")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from engine.llama.breakdown import (
     HOST,
@@ -13,14 +14,30 @@ from engine.llama.breakdown import (
     by_device,
     read_breakdown,
 )
-from engine.llama.context import Context
 from engine.llama.model import Model
 
-_FLOAT_BYTES = 4
 _MAPPED = "CPU_Mapped"
 
 
-def allocated(context: Context) -> MemoryByDevice:
+class Measurable(Protocol):
+    """A context, the target's or a drafter's."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def pointer(self) -> Any: ...
+
+    @property
+    def output_bytes(self) -> int:
+        """What rows of logits and hidden states take of main memory."""
+
+    @property
+    def snapshot_bytes(self) -> int:
+        """What running states that were set aside take of main memory."""
+
+
+def allocated(context: Measurable) -> MemoryByDevice:
     """Return what `context` and its model's weights take, by device name; {} if this build does not tell.
 
     Rows of logits and running states that were set aside are main memory outside of llama.cpp's account.
@@ -28,8 +45,7 @@ def allocated(context: Context) -> MemoryByDevice:
     buffers = read_breakdown(context.pointer)
     if buffers is None:
         return {}
-    rows_bytes = context.max_rows * context.n_vocab * _FLOAT_BYTES
-    mine = MemoryUse(kv_bytes=context.snapshot_bytes, compute_bytes=rows_bytes)
+    mine = MemoryUse(kv_bytes=context.snapshot_bytes, compute_bytes=context.output_bytes)
     unneeded = MemoryUse(weights_bytes=-_read_through_bytes(context.model, buffers))
     return add_up([by_device(buffers), {HOST: mine}, {HOST: unneeded}])
 

@@ -39,26 +39,25 @@ def open_context(
 ) -> Opened:
     """Make a context of `model` whose passes `cancel` breaks off.
 
-    `beside`: with the same kind of attention as that one, whose cells it may share. `is_mtp`: for the model's MTP heads
-    instead of its trunk. Raises LoadFailed or KvTypeUnfit.
+    `beside`: it may look into that one. `is_mtp`: for the model's MTP heads instead of its trunk, with the same kind of
+    attention as `beside`, whose cells it may share. Raises LoadFailed or KvTypeUnfit.
     """
     params = context_params(settings, n_ctx)
     params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
     params.abort_callback_data = cancel.callback_data
-    if is_mtp:
-        params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
     if beside is not None:
         params.ctx_other = ctypes.cast(beside.pointer, ctypes.c_void_p)
+    matched = is_mtp and beside is not None and beside.uses_flash_attention
+    if is_mtp:
+        params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
         # Cells are stored in another order without it: a reader of the target's must agree (llama.cpp #24040).
         on, off = api.LLAMA_FLASH_ATTN_TYPE_ENABLED, api.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.flash_attn_type = on if beside.uses_flash_attention else off
+        params.flash_attn_type = on if matched else off
     with model.library.log.recording() as record:
         pointer = api.llama_init_from_model(model.pointer, params)
     if not pointer:
         raise context_error(n_ctx, record)
     # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
     forced = settings.kv_type is not KvType.F16
-    chosen = (
-        beside.uses_flash_attention if beside is not None else bool(record.find("Flash Attention enabled"))
-    )
+    chosen = matched or bool(record.find("Flash Attention enabled"))
     return Opened(pointer, forced or chosen)

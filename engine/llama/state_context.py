@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from engine.errors import Cancelled, DecodeFailed, DrafterCannotRun, PreconditionFailed
 from engine.llama.batch import SEQUENCE
-from engine.llama.cancel import CancelFlag, abort_callback_address
+from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context
-from engine.llama.context_settings import ContextSettings, context_params
-from engine.llama.load_errors import context_error
+from engine.llama.context_settings import ContextSettings
 from engine.llama.model import Model
+from engine.llama.opening import Beside, open_context
 from engine.llama.private import GET_FINAL_STATES, SET_FINAL_STATES, PrivateFunction, find_private
 from engine.llama.state_batch import StateBatch
 from engine.llama.symbols import Function, find_symbol
 
 _ABORTED: Final = 2
+_FLOAT_BYTES: Final = 4
 
 
 class StateContext:
@@ -36,24 +37,27 @@ class StateContext:
         target: Context,
         settings: ContextSettings,
         cancel: CancelFlag | None = None,
+        *,
+        is_mtp: bool = False,
     ) -> None:
-        """Make a context. Raises LoadFailed; DrafterCannotRun where this build of llama.cpp lacks a function."""
+        """Make a context, of the model's MTP heads if `is_mtp`.
+
+        Raises LoadFailed; DrafterCannotRun where this build of llama.cpp lacks a function.
+        """
         self.model = model
         self.cancel = cancel or target.cancel
         # A head may be asked to look back further than it was trained to: its drafts get worse, nothing else.
         n_ctx = settings.n_ctx or target.n_ctx
-        params = context_params(settings, n_ctx)
-        params.ctx_other = ctypes.cast(target.pointer, ctypes.c_void_p)
-        params.abort_callback = ctypes.cast(abort_callback_address(), api.ggml_abort_callback)
-        params.abort_callback_data = self.cancel.callback_data
-        with model.library.log.recording() as record:
-            self._pointer: Any = api.llama_init_from_model(model.pointer, params)
-        if not self._pointer:
-            raise context_error(n_ctx, record)
+        beside = Beside(target.pointer, target.uses_flash_attention)
+        self._pointer: Any = open_context(
+            model, settings, n_ctx, self.cancel, beside=beside, is_mtp=is_mtp
+        ).pointer
         self._memory = api.llama_get_memory(self._pointer)
         self.n_ctx = int(api.llama_n_ctx(self._pointer))
         self.n_batch = min(int(api.llama_n_batch(self._pointer)), int(api.llama_n_ubatch(self._pointer)))
         self.n_entries = 0
+        self._max_rows = settings.max_rows
+        self._n_kept_states = 0
         self._get_logits = find_symbol("llama_get_logits", ctypes.c_void_p, ctypes.c_void_p)
         self._get_final_states: Function | None = None
         model.add_dependent(self)
@@ -65,8 +69,19 @@ class StateContext:
             raise PreconditionFailed("The context is closed.")
         return self._pointer
 
+    @property
+    def output_bytes(self) -> int:
+        """Return what its rows of logits and states take of main memory, outside of llama.cpp's account."""
+        n_floats = self._max_rows * self.model.n_vocab + self._n_kept_states * self.model.n_embd_out
+        return _FLOAT_BYTES * n_floats
+
+    @property
+    def snapshot_bytes(self) -> int:
+        return 0
+
     def publish_states(self, *, of_wanted_rows_only: bool) -> None:
         """Have every pass keep its final states, for `states`."""
+        self._n_kept_states = self._max_rows if of_wanted_rows_only else self.n_batch
         self._get_final_states = require_function(GET_FINAL_STATES)
         require_function(SET_FINAL_STATES)(self.pointer, True, of_wanted_rows_only)
 
@@ -105,7 +120,7 @@ class StateContext:
     def states(self, n_rows: int) -> NDArray[np.float32]:
         """Return the first `n_rows` final states that the last pass kept: shape (n_rows, n_embd), a view."""
         address = self._get_final_states(self.pointer) if self._get_final_states is not None else 0
-        return _view(address, n_rows, int(api.llama_model_n_embd_out(self.model.pointer)))
+        return _view(address, n_rows, self.model.n_embd_out)
 
     def rewind(self, n_entries: int) -> int:
         """Forget all but the first `n_entries` entries; return how many are left.

@@ -45,6 +45,7 @@ class FinalStates:
         self._view = _RowsView(context, self.width)
         self._address = require_private(GET_FINAL_STATES)
         switch_on(context.pointer, True, False)
+        context.tapped_width += self.width
         context.forget_pass()
 
     def rows(self) -> States:
@@ -85,6 +86,7 @@ class LayerInputs:
         for layer, view in self._layers:
             if view is not None:
                 switch_on(context.pointer, layer, True)
+                context.tapped_width += model.n_embd
         context.forget_pass()
 
     def rows(self) -> States:

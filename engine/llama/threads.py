@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from llama_cpp import llama_cpp as api
 
 from engine.errors import PreconditionFailed
-from engine.llama.context import Context
+from engine.llama.memory import Measurable
 
 
-def use_threads(contexts: Iterable[Context], n_threads: int) -> None:
+def use_threads(contexts: Iterable[Measurable], n_threads: int) -> None:
     """Have the next passes of `contexts` use `n_threads`, over one token and over many alike; at least 1.
 
     Raises PreconditionFailed for less than one thread or a closed context.
@@ -22,7 +22,7 @@ def use_threads(contexts: Iterable[Context], n_threads: int) -> None:
         api.llama_set_n_threads(context.pointer, n_threads, n_threads)
 
 
-def threads_of(context: Context) -> tuple[int, int]:
+def threads_of(context: Measurable) -> tuple[int, int]:
     """Return the threads of a pass over one token and of one over many."""
     pointer = context.pointer
     return int(api.llama_n_threads(pointer)), int(api.llama_n_threads_batch(pointer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -25,12 +26,19 @@ class DrafterKind(StrEnum):
 
     @property
     def rolls_back(self) -> bool:
-        """Whether it has llama.cpp keep snapshots of a target's running state, one for each token of a draft."""
-        return self.has_weights and self is not DrafterKind.MODEL
+        """Whether llama.cpp is to keep snapshots of a target's running state, one for each token of a draft."""
+        return self is not DrafterKind.NONE
 
 
-RUNNABLE_DRAFTERS = frozenset({DrafterKind.NONE, DrafterKind.NGRAM, DrafterKind.MODEL})
-"""What this version can decode with; the others can be looked at, budgeted and downloaded."""
+RUNNABLE_DRAFTERS = frozenset(DrafterKind)
+"""What this version can decode with; a build of llama.cpp may lack what some of them need."""
+
+ROLLBACK_TOKENS: Final = 8
+"""Tokens of a draft that a running state can be rolled back over, where the architecture allows it.
+
+It takes the state's memory once for each. After a longer draft that is not accepted whole the target evaluates what was
+accepted again, from a state that was set aside.
+"""
 
 
 class DrafterChoice(msgspec.Struct, frozen=True):

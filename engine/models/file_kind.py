@@ -83,8 +83,7 @@ _PHRASES: Final[dict[FileKind, str]] = {
 }
 
 _BESIDE_ITS_TARGET = (
-    "It belongs beside the model that it was trained for, and this version cannot use drafters of this kind yet. "
-    "Choose that model, with n-gram or an ordinary small model as its drafter."
+    "It belongs beside the model that it was trained for. Choose that model, with this as its drafter."
 )
 _PLACES: Final[dict[FileKind, str]] = {
     FileKind.TARGET: "Choose it as the model.",

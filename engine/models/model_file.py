@@ -80,6 +80,4 @@ def unknown_architecture(name: str, architecture: str, detail: str = "") -> Unkn
 
 
 def _refusal(name: str, kind: FileKind, role: ModelRole) -> str:
-    if role is ModelRole.DRAFT_MODEL and kind.is_drafter_only:
-        return f"“{name}” is {kind.phrase}, which cannot be used yet in this version; draft models can."
     return f"“{name}” is {kind.phrase}, not {_PURPOSES[role]}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from engine.models.architectures import HAS_MTP_GRAPH, PUBLISHES_HIDDEN_STATES
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
 
@@ -15,7 +14,7 @@ def uses(facts: ModelFacts) -> tuple[str, ...]:
     if facts.kind.can_answer:
         return _of_a_model(facts)
     if facts.kind.is_drafter_only:
-        return (_made_for(facts), *_cannot_run(facts.drafter_kind))
+        return (_made_for(facts),)
     return (facts.kind.place,)
 
 
@@ -29,7 +28,6 @@ def _of_a_model(facts: ModelFacts) -> tuple[str, ...]:
         words.append(
             "Its MTP head inside drafts for it." if runs else "Its MTP head cannot be run by this llama.cpp."
         )
-        words += _cannot_run(DrafterKind.MTP) if runs else ()
     if facts.architecture in PUBLISHES_HIDDEN_STATES:
         words.append(
             f"EAGLE-3, DFlash and DSpark drafters fit if they were made for hidden size {facts.n_embd} and at most "
@@ -56,9 +54,3 @@ def _made_for(facts: ModelFacts) -> str:
     layers = ", ".join(str(layer) for layer in made.target_layers)
     block = f", up to {made.block_size} tokens at once" if made.block_size else ""
     return f"It drafts for a model of hidden size {made.target_hidden_size}, from its layers {layers}{block}."
-
-
-def _cannot_run(kind: DrafterKind) -> tuple[str, ...]:
-    return (
-        () if kind in RUNNABLE_DRAFTERS else ("This version cannot decode with drafters of this kind yet.",)
-    )

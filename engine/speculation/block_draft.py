@@ -10,7 +10,8 @@ it was fixed before: never that q_i is a good guess, nor that it looks at the to
   often, and what is emitted has the target's distribution all the same.
 - DSpark: a Markov head in the graph biases row i by the *argmax* of row i - 1, whatever is drawn there
   (src/models/dflash.cpp, `build_dspark_markov_head`). So every q_i is fixed before the first token is drawn.
-- DFlash 2: its selector gives scores of steps from candidate to candidate. The best path is a point mass.
+- DFlash 2: its selector gives scores of steps from candidate to candidate. q_i is a softmax of those that lead on
+  from the token drawn before: it depends on that token, which is fixed, and on none after it.
 Confidences come with the block and are known before any token is chosen, so that a draft may end by them.
 """
 
@@ -98,29 +99,34 @@ class BlockDrafter:
         if n_draft <= 0 or not self._follower.catch_up(history):
             return Draft()
         block = self._model.block(history[-1], n_draft)
-        if isinstance(block, Lattice):
-            return best_path(block, gate, self._n_target_vocab, self._source)
         chosen = DraftChooser(sampler, rng, gate, self._n_target_vocab)
-        for i, row in enumerate(block.logits):
-            confidence = None if block.confidences is None else float(block.confidences[i])
-            if chosen.choose(row, confidence) is None:
-                break
+        if isinstance(block, Lattice):
+            _walk(block, chosen, self._n_target_vocab)
+        else:
+            _take(block, chosen)
         return chosen.draft(self._source)
 
 
-def best_path(lattice: Lattice, gate: Gate, n_target_vocab: int, source: DraftSource) -> Draft:
-    """Return the draft that goes from each token to the best candidate after it; its confidence is that candidate's
-    share among the k (llama.cpp's p_min for DFlash 2)."""
-    tokens: list[int] = []
-    confidences: list[float] = []
+def _take(block: Block, chosen: DraftChooser) -> None:
+    for i, row in enumerate(block.logits):
+        confidence = None if block.confidences is None else float(block.confidences[i])
+        if chosen.choose(row, confidence) is None:
+            return
+
+
+def _walk(lattice: Lattice, chosen: DraftChooser, n_target_vocab: int) -> None:
+    """Choose each token among the candidates by their scores after the token before it.
+
+    Greedy that is llama.cpp's path. The confidence is the best candidate's share of the k, its p_min for DFlash 2.
+    """
     at = 0
     for candidates, steps in zip(lattice.candidates, lattice.scores, strict=True):
         scores = steps[at]
-        at = int(scores.argmax())
-        confidence = float(1.0 / np.exp(scores - scores[at]).sum())
-        token = int(candidates[at])
-        if not 0 <= token < n_target_vocab or not gate(len(tokens), confidence):
-            break
-        tokens.append(token)
-        confidences.append(confidence)
-    return Draft(tuple(tokens), source, None, tuple(confidences)) if tokens else Draft()
+        confidence = float(1.0 / np.exp(scores - scores.max()).sum())
+        known = candidates < n_target_vocab
+        row = np.full(n_target_vocab, -np.inf, np.float32)
+        row[candidates[known]] = scores[known]
+        token = chosen.choose(row, confidence)
+        if token is None:
+            return
+        at = int((candidates == token).argmax())

@@ -5,7 +5,6 @@ Everything that Slipstream shows about an answer is a function of the rounds tha
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -193,9 +192,11 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
                 outcome.certainty = top_probability(answer.target.logits(0))
     finally:
         # Where going back takes passes, a cancel leaves fewer tokens cached: the next pass makes up for that.
-        with contextlib.suppress(Cancelled):
+        try:  # noqa: SIM105 - contextlib.suppress makes an object for every round
             # The last committed token belongs to the next pass.
             target.rewind(min(len(target.cached), len(answer.history) - 1))
+        except Cancelled:
+            pass
     return outcome
 
 
@@ -203,19 +204,20 @@ def _commit(answer: _Answer, draft: Draft) -> _Outcome:
     """Take the tokens that verification lets through into the answer, up to the one that ends it."""
     outcome = _Outcome([], [])
     for token, accepted in verify(draft, answer.target.logits, answer.sampler, answer.rng):
+        is_end = answer.target.is_end_of_answer(token)
         answer.history.append(token)
         outcome.tokens.append(token)
-        outcome.pieces.append("" if answer.target.is_end_of_answer(token) else answer.text.push(token))
+        outcome.pieces.append("" if is_end else answer.text.push(token))
         outcome.accepted += accepted
-        answer.finish_reason = _finish_reason(answer, token)
+        answer.finish_reason = _finish_reason(answer, is_end=is_end)
         if answer.finish_reason is not None:
             outcome.pieces[-1] += answer.text.flush()
             break
     return outcome
 
 
-def _finish_reason(answer: _Answer, token: int) -> FinishReason | None:
-    if answer.target.is_end_of_answer(token) or answer.text.stopped:
+def _finish_reason(answer: _Answer, *, is_end: bool) -> FinishReason | None:
+    if is_end or answer.text.stopped:
         return FinishReason.STOP
     if answer.n_generated >= answer.max_tokens or len(answer.history) >= answer.target.n_ctx:
         return FinishReason.LENGTH

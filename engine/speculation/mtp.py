@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.speculation.cache import common_prefix
+from engine.speculation.choosing import DraftChooser
 from engine.speculation.kept_states import KeptStates
-from engine.speculation.proposal import Proposal
 from engine.speculation.protocols import Draft, Gate, HiddenStates, Logits, Sampler
 from engine.speculation.round import DraftSource
 
@@ -63,14 +63,17 @@ class MtpHeads(Protocol):
         """Evaluate `tokens` with `states`, one row each, at positions from `first_position` on, under `head`.
 
         `first_position` is `n_cells`, or anything where there are no cells. `wants_row`: keep logits and state of the
-        last token. Raises Cancelled or DecodeFailed; no cell from `first_position` on is left then.
+        last token. Raises Cancelled or DecodeFailed; the cells are then those from before.
         """
 
-    def rewind(self, n_cells: int) -> bool:
-        """Forget the cells from position `n_cells` on; False where those before could not be kept either."""
+    def rewind(self, n_cells: int) -> int:
+        """Forget the cells from position `n_cells` on; return the position after those that are left.
+
+        That is 0 where a sliding window has lost what the next token looks at.
+        """
 
     def logits(self) -> Logits:
-        """Return the logits of the last token of the last pass, over the target's ids."""
+        """Return the logits of the last token of the last pass: shape (n_vocab,)."""
 
     def state(self) -> NDArray[np.float32]:
         """Return the hidden state of the last token of the last pass: shape (1, width)."""
@@ -79,13 +82,13 @@ class MtpHeads(Protocol):
 class MtpDrafter:
     """Proposes what MTP heads say: their argmax when greedy, else tokens sampled from their known distribution.
 
-    `states` are the target's final states. A draft of n tokens takes n passes of a head, whose last token is never
-    evaluated; chained heads propose at most one token each.
+    `states` are the target's final states, `n_target_vocab` its number of tokens. A draft of n tokens takes n passes of
+    a head, whose last token is never evaluated; chained heads propose at most one token each.
     """
 
-    def __init__(self, heads: MtpHeads, states: HiddenStates) -> None:
-        self._heads = heads
-        self._states = states
+    def __init__(self, heads: MtpHeads, states: HiddenStates, n_target_vocab: int) -> None:
+        self._heads, self._states = heads, states
+        self._n_target_vocab = n_target_vocab
         self._tokens: list[int] = []
         """What is known of the sequence: the tokens of the cells and of the states that wait."""
         self._waiting = KeptStates(states.width)
@@ -147,18 +150,18 @@ class MtpDrafter:
             return Draft()
         self._waiting.truncate(n)
         self._tokens[n - 1 :] = [history[n - 1]]
-        proposal = Proposal(sampler, rng, gate)
+        chosen = DraftChooser(sampler, rng, gate, self._n_target_vocab)
         try:
             for i in range(n_max):
                 self._step(i, n, i if is_chain else 0)
-                token = proposal.choose(heads.logits())
+                token = chosen.choose(heads.logits())
                 if token is None or i + 1 == n_max:
                     break
                 self._tokens.append(token)
                 self._waiting.put(n + i, heads.state())
         finally:
             self._end_draft(n)
-        return proposal.draft(DraftSource.MTP)
+        return chosen.draft(DraftSource.MTP)
 
     def _is_ready(self, n: int) -> bool:
         """Whether the state of the position before the last of `n` tokens is there, and all that lies between."""
@@ -205,7 +208,7 @@ class MtpDrafter:
     def _evaluate(self, head: int, first: int, end: int, *, wants_row: bool) -> None:
         """Run `head` over the tokens from `first` to before `end`, in place of the cells that are there."""
         heads = self._heads
-        if not heads.rewind(first):
+        if first < heads.n_cells and heads.rewind(first) < first:
             # A sliding window is gone: the head goes on without what lies before, and drafts worse for a while.
             self._n_cells = [min(n_cells, first) for n_cells in self._n_cells]
         try:

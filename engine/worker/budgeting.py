@@ -17,19 +17,16 @@ from engine.budget.reckoning import budget, context_budget
 from engine.budget.record import LoadRecord, find_record, record_path
 from engine.budget.refusal import refusal
 from engine.budget.room import room_of
-from engine.errors import Cancelled, MemoryNotTold, PairUnfit, UnknownArchitecture, WrongKindOfFile
+from engine.errors import Cancelled, MemoryNotTold, UnknownArchitecture
 from engine.llama.devices import list_devices
 from engine.llama.layer_split import layer_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.measuring import BundleForecast, OpenForecasts
-from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.models.description import Device
-from engine.models.facts import read_facts
 from engine.models.gguf_header import GgufHeader, read_header
-from engine.models.model_file import ModelRole, check_model_file
-from engine.models.pairing import judge, judge_head_inside
 from engine.models.parts import join_parts, read_parts
 from engine.version import slipstream_version
+from engine.worker.pairs import require_pair
 from engine.worker.plan import BundlePlan, LoadRequest
 
 
@@ -96,30 +93,6 @@ def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> Estimated
 
 def _whole_header(path: str) -> GgufHeader:
     return join_parts(read_parts(Path(path), read_header(Path(path))))
-
-
-def require_pair(target: str, drafter: DrafterChoice) -> None:
-    """Raise unless `target` is a model and `drafter` is for it: llama.cpp aborts on some wrong pairs."""
-    check_model_file(Path(target), ModelRole.TARGET)
-    if not drafter.kind.has_weights:
-        return
-    if drafter.kind is DrafterKind.MODEL:
-        check_model_file(Path(drafter.path), ModelRole.DRAFT_MODEL)
-    facts = read_facts(Path(target))
-    verdict = judge(facts, read_facts(Path(drafter.path))) if drafter.path else judge_head_inside(facts)
-    if verdict.kind is not drafter.kind:
-        raise WrongKindOfFile(
-            f"“{Path(drafter.path).name}” is not a drafter of the kind {drafter.kind}.",
-            remedy=f"It drafts as {verdict.kind}.",
-        )
-    if not verdict.fits:
-        other = (
-            "a smaller model of the same family" if drafter.can_run else "the drafter that was made for it"
-        )
-        raise PairUnfit(
-            f"This drafter does not fit the target: {verdict.reason}.",
-            remedy=f"Choose {other}, or n-gram lookup, which fits every model.",
-        )
 
 
 def _measures(models: OpenForecasts, question: BudgetQuestion, devices: Sequence[Device]) -> BundleForecast:

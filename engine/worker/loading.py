@@ -19,16 +19,14 @@ from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context, ContextSettings
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary
-from engine.llama.memory import allocated
+from engine.llama.memory import Measurable, allocated
 from engine.llama.model import Model
 from engine.llama.prompt import PromptTokenizer
-from engine.llama.vocabulary import require_match
-from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.bundle import DrafterKind
 from engine.models.model_file import ModelRole
-from engine.speculation.draft_model import DraftModelDrafter
-from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 from engine.worker.budgeting import Foreseen, foresee
+from engine.worker.drafters import LoadedDrafter, open_drafter, warm
 from engine.worker.learned import Experience, recall
 from engine.worker.plan import LoadRequest, make_plan
 from engine.worker.threads import ThreadPolicy, make_thread_policy
@@ -53,9 +51,7 @@ class LoadedBundle:
     load_s: float
     foreseen: Foreseen
     grown_bytes: int
-    drafter_model: Model | None = None
-    drafter_context: Context | None = None
-    drafters: tuple[Drafter, ...] = ()
+    drafter: LoadedDrafter
     threads: ThreadPolicy | None = None
     _plain_context: Context | None = None
     _experience: Experience | None = None
@@ -73,11 +69,20 @@ class LoadedBundle:
         if self._plain_context is None:
             if self.request.settings.check_memory:
                 require_second_context(self.foreseen.use, room_of(list_devices()))
-            self._plain_context = _warm(Context(self.target, self.context_settings, self.cancel))
+            self._plain_context = warm(Context(self.target, self.context_settings, self.cancel))
         return self._plain_context
 
-    def contexts(self) -> tuple[Context, ...]:
-        made = (self.context, self._plain_context, self.drafter_context)
+    @property
+    def drafter_model(self) -> Model | None:
+        """The drafter's own model: None where it has none, or is inside the target's."""
+        return self.drafter.model
+
+    @property
+    def drafters(self) -> tuple[Drafter, ...]:
+        return self.drafter.drafters
+
+    def contexts(self) -> tuple[Measurable, ...]:
+        made = (self.context, self._plain_context, self.drafter.context)
         return tuple(context for context in made if context is not None)
 
     def memory_bytes(self) -> dict[str, int]:
@@ -114,11 +119,14 @@ class LoadedBundle:
 
     def forget(self) -> None:
         """Empty every cache, the drafter's memory included."""
-        for context in self.contexts():
-            context.rewind(0)
-        self.drafters = make_drafters(self.request.drafter, self.drafter_context, self.target.n_vocab)
+        self.context.rewind(0)
+        if self._plain_context is not None:
+            self._plain_context.rewind(0)
+        self.drafter.forget()
 
     def close(self) -> None:
+        self.drafter.close_context()
+        self.context.close()
         if self._experience is not None:
             self._experience.keep(at_once=True)
         # A model closes the contexts that were made from it.
@@ -132,24 +140,26 @@ def open_bundle(
 ) -> LoadedBundle:
     """Load everything that `request` names; nothing stays loaded when this raises.
 
-    `on_progress("target" or "drafter", fraction)`. Raises what the checks of files and memory, Model.open and
-    Context raise, VocabularyMismatch and Cancelled.
+    `on_progress("target" or "drafter", fraction)`. Raises what the checks of files, pair and memory, Model.open,
+    Context and open_drafter raise, and Cancelled.
     """
     began_s = time.monotonic()
     plan = make_plan(request)
     foreseen = foresee(library, plan, list_devices())
     before_bytes = _resident_bytes()
+    chosen = request.drafter
     with contextlib.ExitStack() as undo:
         target = undo.enter_context(_open(library, request, ModelRole.TARGET, cancel, on_progress))
-        drafter_model = drafter_context = None
-        if plan.drafter is not None:
+        drafter_model = None
+        if chosen.kind.has_weights and chosen.path:
             drafter_model = undo.enter_context(
-                _open(library, request, ModelRole.DRAFT_MODEL, cancel, on_progress)
+                _open(library, request, ModelRole.DRAFTER, cancel, on_progress)
             )
-            require_match(target.vocabulary, drafter_model.vocabulary)
-        context = _warm(Context(target, plan.target, cancel))
-        if drafter_model is not None and plan.drafter is not None:
-            drafter_context = _warm(Context(drafter_model, plan.drafter, cancel))
+        context = undo.enter_context(Context(target, plan.target, cancel))
+        # What a drafter has the target publish changes its buffers, so it comes before the target warms up.
+        drafter = open_drafter(chosen, drafter_model, context, plan.drafter)
+        undo.callback(drafter.close_context)
+        context.warm_up()
         if cancel.is_set:
             raise Cancelled("Loading was stopped.")
         undo.pop_all()
@@ -164,9 +174,7 @@ def open_bundle(
         load_s=time.monotonic() - began_s,
         foreseen=foreseen,
         grown_bytes=max(_resident_bytes() - before_bytes, 0),
-        drafter_model=drafter_model,
-        drafter_context=drafter_context,
-        drafters=make_drafters(request.drafter, drafter_context, target.n_vocab),
+        drafter=drafter,
         threads=make_thread_policy(request.settings, list_devices()),
     )
 
@@ -175,34 +183,18 @@ def _resident_bytes() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
-def _warm(context: Context) -> Context:
-    """Return `context` warmed up; where that fails it is closed."""
-    try:
-        context.warm_up()
-    except BaseException:
-        context.close()
-        raise
-    return context
-
-
-def make_drafters(choice: DrafterChoice, context: Context | None, n_target_vocab: int) -> tuple[Drafter, ...]:
-    """Return the drafters of `choice`, without memory of any conversation; () for no drafting."""
-    beside: tuple[Drafter, ...] = (NgramDrafter(),) if choice.has_ngram else ()
-    if choice.kind is DrafterKind.MODEL and context is not None:
-        return (*beside, DraftModelDrafter(context, n_target_vocab))
-    return beside
-
-
 def _open(
     library: LlamaLibrary, request: LoadRequest, role: ModelRole, cancel: CancelFlag, on_progress: OnProgress
 ) -> Model:
     is_target = role is ModelRole.TARGET
     what = "target" if is_target else "drafter"
+    has_head_inside = request.drafter.kind is DrafterKind.MTP and not request.drafter.path
     return Model.open(
         library,
         Path(request.target if is_target else request.drafter.path),
         role=role,
         n_gpu_layers=request.settings.n_gpu_layers,
+        with_mtp=is_target and has_head_inside,
         on_progress=lambda fraction: on_progress(what, fraction),
         is_cancelled=lambda: cancel.is_set,
     )

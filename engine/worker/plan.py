@@ -6,22 +6,16 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from engine.errors import DrafterCannotRun
+from engine.llama.capabilities import drafter_capability
 from engine.llama.context_settings import ContextSettings, refuse_beyond_model
 from engine.llama.devices import default_threads
-from engine.llama.drafter_contexts import drafter_settings
-from engine.models.bundle import DrafterChoice, DrafterKind
-from engine.models.model_file import ModelFile, ModelRole, check_model_file
+from engine.llama.drafter_contexts import drafter_settings, target_settings
+from engine.models.bundle import ROLLBACK_TOKENS, DrafterChoice, DrafterKind
+from engine.models.model_file import ModelRole, check_model_file
 from engine.worker.messages import LoadSettings
-
-_NAMES: Final = {
-    DrafterKind.MTP: "an MTP head",
-    DrafterKind.EAGLE3: "EAGLE-3",
-    DrafterKind.DFLASH: "DFlash",
-    DrafterKind.DSPARK: "DSpark",
-}
+from engine.worker.pairs import require_pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +47,35 @@ class BundlePlan:
 
 
 def make_plan(request: LoadRequest) -> BundlePlan:
-    """Check both files' headers and decide the sizes of the contexts.
+    """Check both files' headers and that they go together, and decide the sizes of the contexts.
 
     A draft model that looks back less far than the target gets a context of its own limit. Raises FileGone,
-    NotAModelFile, WrongKindOfFile, DrafterCannotRun and ContextTooLarge.
+    NotAModelFile, WrongKindOfFile, PairUnfit, DrafterCannotRun and ContextTooLarge.
     """
-    _require_drafter_that_runs(request.drafter)
-    wanted = request.settings
-    n_ctx_train = _n_ctx_train(check_model_file(Path(request.target), ModelRole.TARGET))
+    chosen, wanted = request.drafter, request.settings
+    require_pair(request.target, chosen)
+    _require_drafter_that_runs(chosen.kind)
+    n_ctx_train = _n_ctx_train(Path(request.target), ModelRole.TARGET)
     n_threads = wanted.n_threads or default_threads()
     n_ctx = ContextSettings(wanted.n_ctx).resolved_n_ctx(n_ctx_train)
     refuse_beyond_model(n_ctx, n_ctx_train)
-    target, drafter = ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type), None
-    if request.drafter.kind is DrafterKind.MODEL:
-        limit = _n_ctx_train(check_model_file(Path(request.drafter.path), ModelRole.DRAFT_MODEL))
-        drafter = drafter_settings(target, DrafterKind.MODEL, limit)
-    return BundlePlan(request, n_ctx, target, drafter)
+    plain = ContextSettings(n_ctx, n_threads, kv_type=wanted.kv_type)
+    target = target_settings(plain, chosen.kind, ROLLBACK_TOKENS)
+    if not chosen.kind.has_weights:
+        return BundlePlan(request, n_ctx, target, None)
+    limit = _n_ctx_train(Path(chosen.path), ModelRole.DRAFTER) if chosen.path else n_ctx_train
+    return BundlePlan(request, n_ctx, target, drafter_settings(target, chosen.kind, limit))
 
 
-def _require_drafter_that_runs(drafter: DrafterChoice) -> None:
-    if not drafter.can_run:
+def _require_drafter_that_runs(kind: DrafterKind) -> None:
+    capability = drafter_capability(kind)
+    if not capability.can_run:
         raise DrafterCannotRun(
-            f"This version of Slipstream cannot draft with {_NAMES[drafter.kind]} yet.",
+            f"A drafter of the kind {kind} cannot run here: {capability.reason}.",
             remedy="Choose n-gram lookup or a small model of the same family as the drafter.",
         )
 
 
-def _n_ctx_train(file: ModelFile) -> int:
-    return file.header.number(f"{file.header.architecture}.context_length")
+def _n_ctx_train(path: Path, role: ModelRole) -> int:
+    header = check_model_file(path, role).header
+    return header.number(f"{header.architecture}.context_length")

@@ -12,6 +12,7 @@ import msgspec
 from engine.budget.record import keep_record, record_path
 from engine.errors import Cancelled, PreconditionFailed
 from engine.llama.cancel import CancelFlag
+from engine.llama.capabilities import drafter_capabilities
 from engine.llama.devices import list_devices
 from engine.llama.library import LlamaLibrary, start_llama
 from engine.llama.measuring import OpenForecasts
@@ -59,7 +60,7 @@ class LlamaSession:
         self._forecasts = OpenForecasts(library)
 
     def ready(self) -> Ready:
-        return Ready(os.getpid(), self._library.version)
+        return Ready(os.getpid(), self._library.version, drafter_capabilities())
 
     def perform(self, job: Job) -> None:
         """Do `job`; raises SlipstreamError where it fails. A failed load leaves nothing loaded."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.llama.context import Context
 from engine.llama.devices import default_threads, usable_cpus
+from engine.llama.memory import Measurable
 from engine.llama.threads import use_threads
 from engine.models.description import Device
 from engine.speculation.round import Round
@@ -138,7 +138,7 @@ def make_thread_policy(settings: LoadSettings, devices: Sequence[Device]) -> Thr
 
 
 def with_chosen_threads(
-    policy: ThreadPolicy | None, contexts: Callable[[], Iterable[Context]], rounds: Iterator[Round]
+    policy: ThreadPolicy | None, contexts: Callable[[], Iterable[Measurable]], rounds: Iterator[Round]
 ) -> Iterator[Round]:
     """Yield `rounds` while `contexts()` compute with as many threads as `policy` says."""
     if policy is None:

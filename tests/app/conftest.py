@@ -18,6 +18,7 @@ from app.main import open_window
 from app.window import Window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from tests.app.model_facts import CURATED
+from tests.app.scripted_bench import BenchScript
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 
@@ -61,10 +62,11 @@ def open_app(qtbot: QtBot, qapp: QApplication, monkeypatch: pytest.MonkeyPatch) 
         script: Script | None = None,
         bundles: tuple[Bundle, ...] = BUNDLES,
         models: ScriptedModels | None = None,
+        bench: BenchScript | None = None,
     ) -> Opened:
         service = ScriptedService(script or Script(speed=20.0))
         models = models or ScriptedModels(ModelsScript() if bundles else ModelsScript(offers=CURATED))
-        window = open_window(qapp, service, lambda _recent: bundles, models)
+        window = open_window(qapp, service, lambda _recent: bundles, models, (bench or BenchScript()).tools())
         opened.append(Opened(window, service, models))
         if bundles:
             qtbot.waitUntil(lambda: "SmolLM2" in window.compare.picker.target.chosen)

@@ -13,7 +13,7 @@ from itertools import count
 from engine.budget.budget import BudgetQuestion
 from engine.models.bundle import Bundle
 from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
-from engine.speculation.round import DraftSource, FinishReason, Round
+from engine.speculation.round import DraftSource, FinishReason, Round, Skip
 from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
 from engine.worker.messages import (
     Device,
@@ -39,9 +39,14 @@ ANSWER = (
 )
 
 
+SKIP = Skip(DraftSource.DRAFT_MODEL, 3, 2.8, 0.3, 0.9, 0.41)
+
+
 @dataclass(frozen=True)
 class Script:
-    """What the stand-in does. Times in seconds; `accept`: how many of a round's drafts are accepted."""
+    """What the stand-in does. Times in seconds; `accept`: how many of a round's drafts are accepted; `controller`: who
+    drafts how far in turn, 0 is a skip, where the draft length is left to it.
+    """
 
     text: str = ANSWER * 3
     load_s: float = 0.0
@@ -58,6 +63,7 @@ class Script:
     difference_at: int | None = None
     has_chat_template: bool = True
     logit_gap: float | None = 0.0031
+    controller: tuple[tuple[DraftSource, int], ...] = ()
 
 
 def pieces_of(text: str) -> list[str]:
@@ -76,7 +82,9 @@ def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool
     yield Round((1000,), (pieces[0],), n_prompt=script.n_prompt, verify_s=0.05, total_s=0.05)
     at, n = 1, 0
     while at < len(pieces):
-        n_drafted = length if drafting else 0
+        source, n_drafted = (DraftSource.NGRAM, length) if drafting else (DraftSource.NONE, 0)
+        if drafting and settings.draft_length is None and script.controller:
+            source, n_drafted = script.controller[n % len(script.controller)]
         accepted = (
             min(script.accept[n % len(script.accept)], n_drafted, len(pieces) - at - 1) if drafting else 0
         )
@@ -93,11 +101,12 @@ def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool
             pieces=tuple(taken),
             drafted=tuple(range(n_drafted)),
             accepted=accepted,
-            source=DraftSource.NGRAM if n_drafted else DraftSource.NONE,
+            source=source if n_drafted else DraftSource.NONE,
             draft_s=draft_s,
             verify_s=verify_s,
             total_s=draft_s + verify_s,
             finish_reason=reason,
+            skip=SKIP if drafting and not n_drafted else None,
         )
 
 

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.settings import read_settings, settings_path
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models_events import LocalDrafter
-from tests.app.conftest import BUNDLES, OpenApp
+from tests.app.conftest import OpenApp
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -89,16 +89,14 @@ def test_a_refused_file_leaves_the_list_of_recent_ones(
     assert "good" not in [bundle.name for bundle in picker._library.bundles]
 
 
-def test_a_drafter_that_cannot_run_yet_is_shown_greyed_with_the_reason(
+def test_a_head_that_is_opened_drafts_as_its_header_says_and_is_no_model(
     qtbot: QtBot, open_app: OpenApp
 ) -> None:
-    drafted = Bundle(
-        "SmolLM2 with MTP", "/models/mtp.gguf", DrafterChoice(DrafterKind.MTP, "/models/head.gguf")
-    )
-    window = open_app(bundles=(BUNDLES[0], drafted), models=ScriptedModels(ModelsScript(offers=()))).window
+    window = open_app().window
     picker = window.compare.picker
-    picker._session.choose(Bundle("SmolLM2 with MTP", "/models/mtp.gguf"))
-    menu = QMenu()
-    picker._fill_drafters(menu)
-    greyed, _ = (one for one in menu.actions() if not one.isEnabled() and not one.isSeparator())
-    assert greyed.text() == "MTP head in a file of its own – cannot answer yet"
+    picker.open_pair(str(TINY), str(EAGLE))
+    qtbot.waitUntil(lambda: picker.drafter.chosen == "An EAGLE-3 head")
+    assert picker._session.choice == Bundle("llama", str(TINY), DrafterChoice(DrafterKind.EAGLE3, str(EAGLE)))
+    assert str(EAGLE) not in [bundle.target for bundle in picker._library.bundles]
+    window.close()
+    assert read_settings(settings_path()).settings.opened_files == (str(EAGLE), str(TINY))

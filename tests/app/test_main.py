@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.main import open_window
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.service import Service
+from tests.app.scripted_bench import BenchScript
 from tests.app.scripted_models import ScriptedModels
 from tests.hub_server.server import HubServer
 
@@ -111,7 +112,8 @@ def test_a_real_model_answers_in_both_panes_and_the_window_outlives_its_worker(
 ) -> None:
     monkeypatch.setattr("app.main._show_what_goes_wrong", lambda _window: None)
     bundle = Bundle("Tiny", str(TINY), NGRAM_DRAFTER)
-    window = open_window(qapp, service, lambda _recent: (bundle,), ScriptedModels())  # type: ignore[arg-type]
+    tools = BenchScript().tools()
+    window = open_window(qapp, service, lambda _recent: (bundle,), ScriptedModels(), tools)  # type: ignore[arg-type]
     page = window.compare
     qtbot.waitUntil(lambda: page.picker.target.chosen == "Tiny")
     page.options.max_tokens.setValue(400)

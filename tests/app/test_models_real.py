@@ -14,6 +14,7 @@ from app.window import Window
 from engine.desk.desk import ModelsDesk
 from engine.models.bundle import DrafterKind
 from engine.service import Service
+from tests.app.scripted_bench import BenchScript
 from tests.hub_server.fixtures import hub as hub
 from tests.hub_server.server import HubServer
 
@@ -39,7 +40,7 @@ def window(
     hub.add(REPO, stored | {"README.md": b"# Tiny"})
     monkeypatch.setattr("app.main._show_what_goes_wrong", lambda _window: None)
     service, desk = Service(), ModelsDesk(endpoint=hub.endpoint)
-    window = open_window(qapp, service, lambda _recent: (), desk)
+    window = open_window(qapp, service, lambda _recent: (), desk, BenchScript().tools())
     yield window
     desk.stop(5.0)
     service.stop(5.0)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.bridge import ModelsBridge
 from app.models import words
-from app.models.actions import Act, loadable, offered
+from app.models.actions import Act, offered
 from app.models.downloads import overall, state_words, tray_words
 from app.models.hub import HubState
 from app.models.memory import bars_of, legend_of, measured_words, table_of
@@ -21,7 +21,7 @@ from app.widgets.models.facts import facts_of
 from engine.budget.budget import Budget, ContextBudget, DeviceUse, KvType, Segment
 from engine.download.progress import DownloadState
 from engine.hub.listing import HubQuery
-from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.models.remote import RemoteFile
 from engine.models_service import BudgetRequest
 from engine.recommend.advice import ComputerSpeed, Fit, SpeedRange
@@ -256,17 +256,20 @@ def test_a_stalled_download_shows_no_speed_of_before() -> None:
     assert overall((stalled, running)) == pytest.approx(4.005e9 / 10.945e9, rel=1e-3)
 
 
-def test_what_cannot_run_yet_is_loaded_with_ngram_and_says_so() -> None:
-    bundle = Bundle("Gemma", "/m/gemma.gguf", DrafterChoice(DrafterKind.MTP, "/m/mtp.gguf"))
-    assert loadable(bundle) == Bundle("Gemma", "/m/gemma.gguf", NGRAM_DRAFTER)
-    chosen = offered(Subject(OFFERS[1]), None, is_loaded=False)
+def can_all(_kind: DrafterKind) -> str:
+    return ""
+
+
+def test_a_drafter_that_this_build_cannot_run_is_told_before_the_download() -> None:
+    chosen = offered(Subject(OFFERS[1]), None, lambda _: "llama_mtp is missing", is_loaded=False)
     assert (chosen.primary, chosen.verb) == (Act.DOWNLOAD, "Download 5.1 GB")
-    assert "cannot be used for answers yet" in chosen.note
+    assert chosen.note.startswith("Its drafter cannot run here: llama_mtp is missing. Words seen before")
+    assert offered(Subject(OFFERS[1]), None, can_all, is_loaded=False).note == ""
 
 
 def test_what_does_not_fit_says_so_before_the_download() -> None:
     offer = next(one for one in OFFERS if one.advice.fit is Fit.DOES_NOT_FIT)
-    note = offered(Subject(offer), None, is_loaded=False).note
+    note = offered(Subject(offer), None, can_all, is_loaded=False).note
     assert note.startswith("Does not fit on this computer: 42.9 GiB are needed")
 
 
@@ -302,7 +305,7 @@ def test_a_repository_without_a_model_says_so_and_what_it_holds() -> None:
     )
     subject = subject_of_repo(none)
     assert subject.lacks_model
-    note = offered(subject, None, is_loaded=False).note
+    note = offered(subject, None, can_all, is_loaded=False).note
     assert note.startswith("There is no model in this repository that Slipstream can load")
     assert note.endswith("It holds model.safetensors.")
 
@@ -317,5 +320,6 @@ def test_a_model_here_says_that_n_gram_stands_in_for_its_drafter() -> None:
     subject = Subject(msgspec.structs.replace(offer, installed=here))
     page = replace(subject_of_repo(repo_page("unsloth/Qwen3.8-27B-GGUF")), here=here)
     for one in (subject, page):
-        assert "cannot be used for answers yet" in offered(one, None, is_loaded=False).note
-    assert offered(Subject(offer), None, is_loaded=False).note == ""
+        said = offered(one, None, lambda kind: "no llama_mtp" * (kind is DrafterKind.MTP), is_loaded=False)
+        assert said.note.startswith("Its drafter cannot run here: no llama_mtp.")
+    assert offered(Subject(offer), None, can_all, is_loaded=False).note == ""

@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QGridLayout, QMenu, QVBoxLayout, QWidget
 from app import words as common_words
 from app.format import file_size
 from app.models import words
+from app.models.actions import WhyNot
 from app.models.subject import Subject
 from app.widgets.parts import PickButton
 from app.widgets.run_options import field
 from app.widgets.switch import Switch
 from engine.budget.budget import KvType
 from engine.hub.listing import DrafterOption
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
+from engine.models.bundle import DrafterKind
 
 _TWO_COLUMNS_FROM_PX = 440
 _MENU_TEXT_PX, _MENU_SIDES_PX = 400, 56
@@ -34,8 +35,9 @@ class Choices(QWidget):
     subject_changed = Signal(object)
     loading_changed = Signal()
 
-    def __init__(self, kv_type: KvType) -> None:
+    def __init__(self, kv_type: KvType, why_not: WhyNot) -> None:
         super().__init__()
+        self._why_not = why_not
         self._subject = Subject()
         self._kv_type = kv_type
         self._is_checking = False
@@ -107,9 +109,11 @@ class Choices(QWidget):
         self.version.set_chosen(version_words(versions[at]) if versions else "–", words.VERSION)
         if self._subject.versions:
             picked = self._subject.picked_drafter
-            tip = "" if picked.kind in RUNNABLE_DRAFTERS else f"{words.CANNOT_RUN_YET}\n\n"
+            why_not = words.cannot_run(self._why_not(picked.kind))
+            tip = f"{why_not}\n\n" if why_not else ""
             checking = " · looking whether it fits…" if self._is_checking and picked.kind.has_weights else ""
-            self.drafter.set_chosen(drafter_words(picked) + checking, tip + common_words.DRAFTING)
+            beside = " + n-gram" if self._has_ngram_beside else ""
+            self.drafter.set_chosen(drafter_words(picked) + beside + checking, tip + common_words.DRAFTING)
         self.precision.set_chosen(words.KV_WORDS[self._kv_type], words.KV_CHOICE)
 
     def _fill_versions(self, menu: QMenu) -> None:
@@ -122,12 +126,24 @@ class Choices(QWidget):
         menu.setToolTipsVisible(True)
         for i, option in enumerate(self._subject.drafters):
             why_not = " – does not fit" if option.reason else ""
-            if option.reason and option.kind not in RUNNABLE_DRAFTERS and self._subject.is_whole_offer:
-                why_not = f" – {words.NOT_YET}"
+            if option.reason and self._why_not(option.kind) and self._subject.is_whole_offer:
+                why_not = f" – {words.NOT_HERE}"
             said = self._elided(drafter_words(option) + why_not)
             action = self._add(menu, said, i == self._subject.drafter, partial(self._pick_drafter, i))
             action.setEnabled(not option.reason)
             action.setToolTip(option.reason or remark_of(self._subject, i))
+        if self._subject.installed is not None:
+            menu.addSeparator()
+            beside = self._add(menu, words.NGRAM_BESIDE, self._has_ngram_beside, self._toggle_ngram)
+            beside.setEnabled(self._subject.picked_drafter.kind.has_weights)
+            beside.setToolTip(common_words.NGRAM_BESIDE)
+
+    @property
+    def _has_ngram_beside(self) -> bool:
+        return self._subject.with_ngram and self._subject.picked_drafter.kind.has_weights
+
+    def _toggle_ngram(self) -> None:
+        self._pick(replace(self._subject, with_ngram=not self._subject.with_ngram))
 
     def _elided(self, text: str) -> str:
         """Cut `text` so that a menu is not wider than its field, or not by much."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from app import fonts
 from app.format import file_size, share
 from app.models import words
-from app.models.actions import Act, Offered, offered
+from app.models.actions import Act, Offered, judged_here, offered
 from app.models.budgets import Budgets
 from app.models.drafters import LocalDrafters
 from app.models.readme import shown_readme
@@ -73,8 +73,8 @@ class ModelDetail(QScrollArea):
         self.download = DownloadRow(state, with_name=False)
         self.gate = GateBox(state)
         self.figures = SpeedFigures()
-        self.choices = Choices(session.kv_type)
-        self.memory = MemorySection(budgets)
+        self.choices = Choices(session.kv_type, session.why_not)
+        self.memory = MemorySection(budgets, session.why_not)
         self.facts = Facts()
         self._readme = QVBoxLayout()
         self._lay_out()
@@ -138,6 +138,7 @@ class ModelDetail(QScrollArea):
         self._state.verifying_changed.connect(self._on_verifying)
         self._session.state_changed.connect(lambda _: self._show_actions())
         self._session.running_changed.connect(lambda _: self._show_actions())
+        self._session.drafters_known.connect(lambda: self.show_subject(self._subject))
 
     # ----------------------------------------------------------------------------------------- showing
 
@@ -171,7 +172,8 @@ class ModelDetail(QScrollArea):
         if subject.is_whole_offer and subject.installed is not None:
             target = subject.installed.bundle.target
             self._drafters.ask(target)
-            subject = drafted_subject(subject, self._drafters.of(target) or subject.local)
+            local = judged_here(self._drafters.of(target), self._session.why_not)
+            subject = drafted_subject(subject, local or subject.local)
         self._subject = subject
         self._title.setText(subject.title)
         for line, text in (
@@ -222,7 +224,9 @@ class ModelDetail(QScrollArea):
             loaded is not None and installed is not None and loaded.target.path == installed.bundle.target
         )
         self.facts.set_rows(facts_of(subject, loaded if is_loaded else None))
-        self._offered = offered(subject, progress, is_loaded=is_loaded, running=self._session.running)
+        self._offered = offered(
+            subject, progress, self._session.why_not, is_loaded=is_loaded, running=self._session.running
+        )
         self.primary.setVisible(self._offered.primary is not Act.NONE)
         if self._offered.verb:
             self.primary.set_words(self._offered.verb)

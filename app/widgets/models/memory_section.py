@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app import fonts
 from app.format import context, count, memory_size, share
 from app.models import words
+from app.models.actions import WhyNot
 from app.models.budgets import Budgets
 from app.models.memory import bars_of, kept_words, legend_of, table_of
 from app.models.subject import Subject
@@ -21,7 +22,6 @@ from app.widgets.models.table import Table
 from app.widgets.notice import Notice, Remedy
 from app.widgets.parts import label
 from engine.budget.budget import Budget, ContextBudget, KvType, Segment
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.models_service import BudgetRequest
 
 _USUAL_N_CTX = 8192
@@ -46,9 +46,10 @@ class MemorySection(QWidget):
     choice_due = Signal()
     gated = Signal()
 
-    def __init__(self, budgets: Budgets) -> None:
+    def __init__(self, budgets: Budgets, why_not: WhyNot) -> None:
         super().__init__()
         self._budgets = budgets
+        self._why_not = why_not
         self._request: BudgetRequest | None = None
         self._subject = Subject()
         self._kv_type = KvType.F16
@@ -241,7 +242,7 @@ class MemorySection(QWidget):
         self._total.setText(
             f"{about}{memory_size(at.total_bytes)} with a context of {count(at.n_ctx, 'token')},{kept} · {until}"
         )
-        self._why.setText(_why(budget, at, self._subject.picked_drafter.kind))
+        self._why.setText(_why(budget, at, can_draft=not self._why_not(self._subject.picked_drafter.kind)))
         self._why.setVisible(bool(self._why.text()))
         self.table.set_rows(table_of(at))
         self._caption.setText(f"Context: {context(at.n_ctx)}")
@@ -257,7 +258,7 @@ def _request(subject: Subject, kv_type: KvType, *, race: bool) -> BudgetRequest 
     return BudgetRequest(bundle, remote, kv_types=(kv_type,), race=race)
 
 
-def _why(budget: Budget, at: ContextBudget, drafter: DrafterKind) -> str:
+def _why(budget: Budget, at: ContextBudget, *, can_draft: bool) -> str:
     """Return what the numbers rest on, and what does not fit on the GPU."""
     lines = []
     if budget.is_estimate:
@@ -270,6 +271,6 @@ def _why(budget: Budget, at: ContextBudget, drafter: DrafterKind) -> str:
             f"{budget.n_gpu_layers_that_fit} of {count(budget.n_layers, 'layer')} fit on the GPU; "
             "the others run on the processor, which is slower."
         )
-    if drafter not in RUNNABLE_DRAFTERS and any(at.segment_bytes(one) for one in _DRAFTERS_SEGMENTS):
-        lines.append("Its drafter is counted in for when it can be used; until then it is not loaded.")
+    if not can_draft and any(at.segment_bytes(one) for one in _DRAFTERS_SEGMENTS):
+        lines.append("Its drafter is counted in, though this build of llama.cpp cannot run it.")
     return " ".join(lines)

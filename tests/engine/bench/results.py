@@ -8,7 +8,7 @@ from engine.bench.figures import category_figures, overall_figures
 from engine.bench.results import BenchResult, BenchRunRecord
 from tests.engine.bench.records import MACHINE, record
 
-DRAFTS = (100, 80)
+DRAFTS = (20, 20)
 
 
 def result_of(
@@ -34,7 +34,7 @@ def raced(
     category: str, mode: str, speedup: float, accepted: float, *, prefill_s: float = 0.1
 ) -> list[BenchRunRecord]:
     """Return one task of `category` that wrote 10 tokens/s plain and `speedup` times that in `mode`."""
-    good = tuple(int(n * accepted) for n in DRAFTS)
+    good = tuple(round(n * accepted) for n in DRAFTS)
     return [
         record(f"{category}-1", "off", 10.0, prefill_s=prefill_s),
         record(f"{category}-1", mode, 10.0 * speedup, drafted=DRAFTS, accepted=good, prefill_s=prefill_s),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from engine.bench.advice import DrafterMemory, worth_enabling, worth_for
@@ -32,6 +33,28 @@ def test_a_loss_is_a_no_and_a_difference_that_is_none_is_said_to_be_none() -> No
 def test_what_loses_is_named_beside_what_gains() -> None:
     said = worth_enabling(result_of([*raced("coding", "4", 1.9, 0.9), *raced("creative", "4", 0.8, 0.2)]))
     assert "It costs speed in creative (0.80 times)." in said
+
+
+def test_where_most_kinds_lose_those_that_do_not_are_named() -> None:
+    kinds = [("coding", 1.3), ("maths", 0.8), ("creative", 0.8), ("questions", 0.7), ("editing", 0.9)]
+    said = worth_enabling(result_of([run for kind, gain in kinds for run in raced(kind, "4", gain, 0.5)]))
+    assert "It costs speed in all but coding." in said
+    assert "foreseen" not in said
+
+
+def test_where_nothing_was_drafted_a_difference_is_chance_and_no_loss() -> None:
+    idle = [record("creative-1", "off", 10.0), record("creative-1", "auto", 9.0)]
+    said = worth_enabling(result_of([*raced("coding", "auto", 1.5, 0.8), *idle]))
+    assert "In creative nothing was drafted, so that what differs there is mostly chance." in said
+    assert "costs speed" not in said
+    assert "It drafted nothing at all, so that what differs there" in worth_enabling(result_of(idle))
+
+
+def test_what_was_measured_once_may_be_chance() -> None:
+    once = worth_enabling(result_of(MIXED))
+    assert once.endswith("Every answer was measured once, so that a few percent may be chance.")
+    again = [msgspec.structs.replace(run, repeat=1) for run in MIXED]
+    assert "chance" not in worth_enabling(result_of([*MIXED, *again]))
 
 
 def test_where_everything_loses_the_least_loss_is_named() -> None:

@@ -28,6 +28,8 @@ def test_the_card_has_machine_tables_and_advice() -> None:
     assert "| creative | 10.0 | 0.80× (8.0) |" in card
     assert "| overall | 10.0 | 1.26× (12.6) |" in card
     assert "| auto | 12.6 | 8.0 to 20.0 | 1.26× | 60% |" in card
+    assert "Draft length auto:\n\n|  | tokens/s |" in card
+    assert "| creative | 8.0 | 8.0 to 8.0 | 0.80× | 30% | 1.24 | 30% 30% |" in card
     assert "It costs speed in creative (0.80 times)." in card
 
 

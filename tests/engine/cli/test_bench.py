@@ -109,8 +109,10 @@ def test_ctrl_c_keeps_what_was_measured_and_the_same_command_goes_on(
         (["--temperature", "-1"], "The temperature must be between 0 and 10"),
         (["--suite", "none.jsonl"], "The suite “none.jsonl” cannot be read"),
         (["--context", "3"], "The context must be between"),
-        (["--bundle", "a", "b"], "Name one model: as BUNDLE, --bundle or --target"),
+        (["--bundle", "a", "b"], "Name one model: as NAME, --bundle or --target"),
         (["--target", LLAMA, "--drafter", "none"], "Without a drafter there is only one mode"),
+        ([LLAMA, "--drafter", "none"], "Without a drafter there is only one mode"),
+        (["no-such-model"], "There is no model “no-such-model” on this computer"),
     ],
 )
 def test_a_wrong_option_is_a_sentence_before_anything_starts(arguments: list[str], sentence: str) -> None:
@@ -143,4 +145,6 @@ def test_people_read_speedups_by_category_and_mode(capsys: pytest.CaptureFixture
     assert "off, tok/s   auto\n" in out
     assert "coding          10.0  2.00×\n" in out
     assert "overall         10.0  1.26×\n" in out
+    assert "With draft length auto:\n" in out
+    assert "creative       8.0         8.0 to 8.0     0.80×       30%" in out
     assert "Best for you: draft length auto, +26%.\n" in out

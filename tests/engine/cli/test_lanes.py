@@ -140,7 +140,38 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert json.loads(first.out)["lanes"][0]["tokens"] == json.loads(second.out)["lanes"][0]["tokens"]
 
 
+def test_an_answer_may_be_held_to_a_grammar_or_a_schema(tmp_path: Path) -> None:
+    grammar, schema = tmp_path / "g.gbnf", tmp_path / "s.json"
+    grammar.write_text('root ::= "left" | "right"')
+    schema.write_text('{"enum": ["left", "right"]}')
+    options = ("compare", *SMALL, "--drafter", LLAMA_DRAFT, "--prompt", "Which?", "--json")
+    for option, words in ((("--grammar", grammar), 0), (("--json-schema", schema), 1)):
+        lanes = json.loads(slipstream(*options, option[0], str(option[1])).out)["lanes"]
+        assert {lane["text"].strip('"') for lane in lanes} <= {"left", "right"}
+        assert [lane["text"].startswith('"') for lane in lanes] == [bool(words)] * 2
+
+
 # ------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "complaint", "code"),
+    [
+        ("--grammar", "root ::= nowhere", "grammar cannot be read", 1),
+        ("--grammar", " ", "grammar file is empty", 2),
+        ("--json-schema", '{"type": "thing"}', "JSON schema cannot be used", 1),
+    ],
+)
+def test_a_bad_grammar_or_schema_is_told_in_a_sentence(
+    tmp_path: Path, option: str, content: str, complaint: str, code: int
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    outcome = slipstream("generate", *SMALL, "--prompt", "a", option, str(path))
+    assert outcome.code == code
+    assert complaint in outcome.err
+    assert "Traceback" not in outcome.err
+    assert outcome.out.strip() == ""
 
 
 def test_invalid_utf8_in_a_prompt_file_is_placed(tmp_path: Path) -> None:

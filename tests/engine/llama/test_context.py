@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,38 @@ def test_many_small_rewinds_stay_correct(llama: LlamaLibrary, tiny_models: Path,
         tokens = list(context.cached)
         context.extend([65], 1)
         assert np.allclose(context.logits(0), from_scratch(model, [*tokens, 65]), atol=2e-2)
+
+
+@pytest.mark.parametrize("kept", [[7], [6], [5], [3], [1], [7, 6], [6, 3]])
+def test_a_running_state_goes_back_no_further_than_its_last_pass(
+    llama: LlamaLibrary, tiny_models: Path, kept: list[int]
+) -> None:
+    """llama.cpp would take any state for it that lies in the buffer of its moments."""
+    settings = replace(SETTINGS, n_rs_seq=16)
+    with Model.open(llama, tiny_models / "qwen35.gguf") as model, Context(model, settings) as context:
+        context.extend([376, 275, 102], 1)
+        context.extend([318, 97, 261], 3)
+        context.extend([40, 281], 2)
+        for n_tokens in kept:
+            context.rewind(n_tokens)
+        tokens = [*context.cached, 70]
+        context.extend([70], 1)
+        assert np.allclose(context.logits(0), from_scratch(model, tokens), atol=2e-2)
+
+
+def test_a_running_state_that_was_set_aside_is_void_where_other_tokens_lead(
+    llama: LlamaLibrary, tiny_models: Path
+) -> None:
+    settings = replace(SETTINGS, n_rs_seq=16)
+    with Model.open(llama, tiny_models / "qwen35.gguf") as model, Context(model, settings) as context:
+        context.extend([376, 275, 102, 318, 97, 261], 1)  # the end of a prompt: its state is kept
+        context.rewind(4)
+        for token in (40, 281, 70):
+            context.extend([token], 1)
+        context.rewind(6)
+        context.extend([65], 1)
+        expected = from_scratch(model, [376, 275, 102, 318, 40, 281, 65])
+        assert np.allclose(context.logits(0), expected, atol=2e-2)
 
 
 @pytest.mark.parametrize("name", ["qwen35.gguf", "llama.gguf"])

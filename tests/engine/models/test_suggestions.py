@@ -39,22 +39,22 @@ def test_what_can_run_comes_first_then_n_gram_and_what_does_not_fit_comes_last_w
     ]
     suggestions = suggest_drafters(target, others)
     assert [s.name for s in suggestions] == [
+        "llama-eagle3.gguf",
         "llama-draft.gguf",
         "n-gram",
-        "llama-eagle3.gguf",
         "step35.gguf",
         "mtp-gemma4.gguf",
     ]
-    assert suggestions[0].choice == DrafterChoice(DrafterKind.MODEL, str(TINY_MODELS / "llama-draft.gguf"))
+    assert suggestions[1].choice == DrafterChoice(DrafterKind.MODEL, str(TINY_MODELS / "llama-draft.gguf"))
     assert [bool(s.verdict.remark) for s in suggestions] == [False, False, False, True, False]
     assert [bool(s.verdict.reason) for s in suggestions] == [False, False, False, False, True]
 
 
 def test_a_head_inside_is_offered_and_needs_no_path() -> None:
     suggestions = suggest_drafters(candidate("qwen35.gguf"), [candidate("mtp-qwen35.gguf")])
-    assert [s.name for s in suggestions] == ["n-gram", "MTP head inside the model", "mtp-qwen35.gguf"]
-    assert suggestions[1].choice == DrafterChoice(DrafterKind.MTP)
-    assert not suggestions[1].verdict.can_run
+    assert [s.name for s in suggestions] == ["MTP head inside the model", "n-gram", "mtp-qwen35.gguf"]
+    assert suggestions[0].choice == DrafterChoice(DrafterKind.MTP)
+    assert suggestions[0].verdict.can_run
     assert "inside already" in suggestions[2].verdict.reason
 
 

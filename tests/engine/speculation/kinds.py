@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -87,6 +88,16 @@ KINDS = tuple(
     )
     if kind.can_run
 )
+
+
+_VARIANTS: Final = frozenset(
+    {
+        "draft-model-and-ngram", "draft-model-of-windows", "mtp-beside", "mtp-and-ngram", "mtp-of-experts",
+        "mtp-chained-fused", "eagle3-d2t", "dflash-of-hybrid", "dflash2", "dspark-noanchor",
+    }
+)  # fmt: skip
+DISTINCT = tuple(kind for kind in KINDS if kind.name not in _VARIANTS)
+"""One of each way to draft and to go back; the others differ from one of them in their files alone."""
 
 
 class PassCounter(CancelFlag):

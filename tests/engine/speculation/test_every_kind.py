@@ -14,7 +14,7 @@ from engine.errors import Cancelled
 from engine.llama.library import LlamaLibrary
 from engine.speculation.round import FinishReason, Round
 from tests.engine.speculation.kinds import (
-    KINDS,
+    DISTINCT,
     Kind,
     OpenKind,
     SmallPasses,
@@ -35,6 +35,9 @@ LONG_TEXT = (
 """Some 650 tokens: longer than a pass, and far longer than a sliding window."""
 
 
+PLAIN_ANSWERS: dict[tuple[str, tuple[int, ...], int], list[int]] = {}
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("written")
@@ -42,7 +45,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.name)
+@pytest.fixture(scope="module", params=DISTINCT, ids=lambda kind: kind.name)
 def kind(request: pytest.FixtureRequest) -> Kind:
     chosen: Kind = request.param
     return chosen
@@ -63,10 +66,9 @@ def fresh(llama: LlamaLibrary, kind: Kind, written: Path) -> Iterator[OpenKind]:
     opened.close()
 
 
-def compare(aged: OpenKind, fresh: OpenKind, prompt: Sequence[int], max_tokens: int = 40) -> list[int]:
+def compare(aged: OpenKind, fresh: OpenKind, prompt: Sequence[int], max_tokens: int = 24) -> list[int]:
     """Assert that both answer alike, with the same drafts, and as the target does alone; return the answer."""
-    fresh.bundle.forget()
-    plain = tokens_of(fresh.rounds(prompt, n_draft=0, max_tokens=max_tokens))
+    plain = plain_answer(fresh, prompt, max_tokens)
     fresh.bundle.forget()
     expected = list(fresh.rounds(prompt, n_draft=N_DRAFT, max_tokens=max_tokens))
     seen = list(aged.rounds(prompt, n_draft=N_DRAFT, max_tokens=max_tokens))
@@ -74,6 +76,15 @@ def compare(aged: OpenKind, fresh: OpenKind, prompt: Sequence[int], max_tokens: 
     assert tokens_of(seen) == plain
     assert aged.kind.learns or drafts_of(seen) == drafts_of(expected)
     return plain
+
+
+def plain_answer(fresh: OpenKind, prompt: Sequence[int], max_tokens: int) -> list[int]:
+    """Return what the target alone says; it is the same with every drafter, so it is asked once."""
+    key = (fresh.kind.target, tuple(prompt), max_tokens)
+    if key not in PLAIN_ANSWERS:
+        fresh.bundle.forget()
+        PLAIN_ANSWERS[key] = tokens_of(fresh.rounds(prompt, n_draft=0, max_tokens=max_tokens))
+    return PLAIN_ANSWERS[key]
 
 
 def begin(rounds: Iterator[Round], n_rounds: int) -> list[int]:
@@ -123,7 +134,7 @@ def test_cancelled_after_any_round_it_goes_on(aged: OpenKind, fresh: OpenKind) -
 def test_cancelled_before_any_pass_it_goes_on(aged: OpenKind, fresh: OpenKind) -> None:
     """Passes of the target and of the drafter alike, those over the prompt too."""
     prompt = aged.tokens(PROMPTS[2])
-    for n_passes in (1, 2, 3, 4, 5, 6, 7, 9, 12):
+    for n_passes in (1, 2, 3, 4, 5, 7, 9):
         aged.bundle.forget()
         aged.cancel.cancel_at(n_passes)
         said: list[int] = []
@@ -158,7 +169,7 @@ def test_a_prompt_in_small_passes(aged: OpenKind, fresh: OpenKind) -> None:
 
 def test_going_back_by_more_than_two_windows(aged: OpenKind, fresh: OpenKind) -> None:
     prompt = aged.tokens(LONG_TEXT)[:60]
-    answer = compare(aged, fresh, prompt, max_tokens=100)
+    answer = compare(aged, fresh, prompt, max_tokens=70)
     compare(aged, fresh, prompt + answer[:10])
     compare(aged, fresh, prompt + answer)
 

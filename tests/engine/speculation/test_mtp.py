@@ -98,7 +98,7 @@ class Pair:
 
     def fresh_drafter(self) -> MtpDrafter:
         self.heads.rewind(0)
-        return MtpDrafter(self.heads, FinalStates(self.target))
+        return MtpDrafter(self.heads, FinalStates(self.target), self.target.n_vocab)
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def opened(
         stack.callback(heads.close)
         context.warm_up()
         heads.warm_up()
-        yield Pair(context, heads, MtpDrafter(heads, states))
+        yield Pair(context, heads, MtpDrafter(heads, states, context.n_vocab))
 
 
 def name_of(pair: tuple[str, str]) -> str:

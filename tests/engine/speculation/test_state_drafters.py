@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from engine.speculation.block_draft import BlockDrafter, Lattice, best_path
+from engine.speculation.block_draft import BlockDrafter, Lattice
 from engine.speculation.draft_length import FixedLength
 from engine.speculation.eagle3 import Eagle3Drafter
-from engine.speculation.protocols import Drafter
+from engine.speculation.protocols import Draft, Drafter, Gate
 from engine.speculation.round import DraftSource
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.chi_square import p_value, transition_matrix
@@ -159,22 +159,29 @@ def test_a_confidence_head_is_asked_instead_of_the_logits() -> None:
     assert max(drafted) == 2
 
 
-def lattice() -> Lattice:
+class NumpyLattice(NumpyBlocks):
     """Three places with two candidates; the best step depends on where it comes from."""
-    candidates = np.array([[3, 1], [2, 4], [0, 5]], np.int32)
-    scores = np.array(
-        [[[0.0, 2.0], [0.0, 2.0]], [[5.0, 0.0], [0.0, 1.0]], [[3.0, 0.0], [1.0, 1.5]]], np.float32
-    )
-    return Lattice(candidates, scores)
+
+    def block(self, token: int, n_draft: int) -> Lattice:  # type: ignore[override]
+        candidates = np.array([[3, 1], [2, 4], [0, 5]], np.int32)
+        scores = [[[0.0, 2.0], [0.0, 2.0]], [[5.0, 0.0], [0.0, 1.0]], [[3.0, 0.0], [1.0, 1.5]]]
+        return Lattice(candidates[:n_draft], np.array(scores, np.float32)[:n_draft])
+
+
+def walked(gate: Gate, settings: SamplingSettings, n_vocab: int = N_VOCAB, seed: int = 0) -> Draft:
+    target = target_of()
+    drafter = BlockDrafter(NumpyLattice(target, DRAFT_TABLE, N_CTX), target, n_vocab, DraftSource.DFLASH)
+    drafter.begin([1])
+    target.extend([1], 1)
+    drafter.observe([1], 0)
+    return drafter.draft([1, 2], 3, NumpySampler(settings), np.random.default_rng(seed), gate)
 
 
 def test_the_path_through_a_lattice_starts_each_step_where_the_last_one_ended() -> None:
-    draft = best_path(lattice(), freely, N_VOCAB, DraftSource.DFLASH)
+    draft = walked(freely, SamplingSettings())
     assert draft.tokens == (1, 4, 5)
     assert draft.distributions is None
-    assert draft.confidences == pytest.approx(
-        [1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(-0.5))]
-    )
+    assert draft.confidences == pytest.approx([1 / (1 + np.exp(-gap)) for gap in (2.0, 1.0, 0.5)])
 
 
 def test_a_path_ends_where_the_gate_or_the_vocabulary_does() -> None:
@@ -184,7 +191,21 @@ def test_a_path_ends_where_the_gate_or_the_vocabulary_does() -> None:
         asked.append(i)
         return i < 1
 
-    assert best_path(lattice(), one, N_VOCAB, DraftSource.DFLASH).tokens == (1,)
+    assert walked(one, SamplingSettings()).tokens == (1,)
     assert asked == [0, 1]
-    assert best_path(lattice(), freely, 5, DraftSource.DFLASH).tokens == (1, 4)
-    assert best_path(lattice(), freely, 1, DraftSource.DFLASH).tokens == ()
+    # Tokens that the target does not have are no candidates.
+    assert walked(freely, SamplingSettings(), n_vocab=5).tokens == (1, 4, 0)
+
+
+def test_a_sampled_path_knows_what_it_was_drawn_from() -> None:
+    sampled = SamplingSettings(temperature=1.0, top_k=0, top_p=1.0, min_p=0.0)
+    seen = {walked(freely, sampled, seed=seed).tokens for seed in range(200)}
+    assert [set(column) for column in zip(*seen, strict=True)] == [{1, 3}, {2, 4}, {0, 5}]
+    for seed in range(20):
+        draft = walked(freely, sampled, seed=seed)
+        assert draft.distributions is not None
+        first, second = (dict(zip(q.ids.tolist(), q.probs, strict=True)) for q in draft.distributions[:2])
+        assert first[1] == pytest.approx(1 / (1 + np.exp(-2.0)))
+        assert first[3] == pytest.approx(1 - first[1])
+        gap = 5.0 if draft.tokens[0] == 3 else -1.0
+        assert second[2] == pytest.approx(1 / (1 + np.exp(-gap)))

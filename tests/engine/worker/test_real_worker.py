@@ -237,7 +237,8 @@ def test_an_unknown_architecture_is_named(engine: Engine, tmp_path: Path) -> Non
 
 def test_a_drafter_of_another_vocabulary_is_refused_with_the_reason(engine: Engine) -> None:
     failed = engine.fail_to_load(starter_path(), DRAFT_MODEL)
-    assert failed.kind == "VocabularyMismatch"
+    assert failed.kind == "PairUnfit"
+    assert "tokens" in failed.sentence
     assert failed.remedy
 
 

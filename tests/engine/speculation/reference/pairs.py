@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,25 +11,21 @@ from typing import Final
 import numpy as np
 
 from engine.chat.answer_text import AnswerText
-from engine.llama.block_context import open_block_drafter
 from engine.llama.context import Context, ContextSettings
 from engine.llama.drafter_contexts import drafter_settings, target_settings
-from engine.llama.eagle3_context import open_eagle3
 from engine.llama.library import LlamaLibrary
-from engine.llama.model import Closable, Model
+from engine.llama.model import Model
 from engine.llama.sampler import ChainSampler
-from engine.models.bundle import DrafterKind
+from engine.models.bundle import ROLLBACK_TOKENS, DrafterChoice, DrafterKind
 from engine.models.model_file import ModelRole
-from engine.speculation.draft_model import DraftModelDrafter
 from engine.speculation.loop import decode_rounds
 from engine.speculation.protocols import Drafter, DraftPolicy
 from engine.speculation.round import Round
-from engine.speculation.settings import MAX_DRAFT_LENGTH, SamplingSettings
+from engine.speculation.settings import SamplingSettings
+from engine.worker.drafters import open_drafter
 from tests.engine.speculation.reference.recorded import N_CTX, N_TOKENS
 
 GREEDY: Final = SamplingSettings()
-
-Opener = Callable[[Model, Context, ContextSettings], tuple[Drafter, Closable]]
 
 
 class EndlessContext(Context):
@@ -72,12 +68,13 @@ class Pair:
         settings: SamplingSettings = GREEDY,
         max_tokens: int = N_TOKENS,
         seed: int = 0,
+        grammar: str = "",
     ) -> Iterator[Round]:
         vocabulary = self.target.model.vocabulary
         return decode_rounds(
             self.target,
             prompt,
-            sampler=ChainSampler(vocabulary, settings),
+            sampler=ChainSampler(vocabulary, settings, grammar),
             drafters=self.drafters,
             policy=policy,
             text=AnswerText(vocabulary.piece),
@@ -85,35 +82,23 @@ class Pair:
             rng=np.random.default_rng(seed),
         )
 
-    def answer(self, prompt: str, policy: DraftPolicy) -> Answered:
-        return Answered(tuple(self.rounds(self.tokens(prompt), policy)))
+    def answer(self, prompt: str, policy: DraftPolicy, max_tokens: int = N_TOKENS) -> Answered:
+        return Answered(tuple(self.rounds(self.tokens(prompt), policy, max_tokens=max_tokens)))
 
 
 @contextlib.contextmanager
 def opened_pair(
-    llama: LlamaLibrary, target: Path, drafter: Path, kind: DrafterKind, n_ctx: int = N_CTX
+    llama: LlamaLibrary, target: Path, drafter: Path | None, kind: DrafterKind, n_ctx: int = N_CTX
 ) -> Iterator[Pair]:
-    """Open both files, one thread each."""
-    settings = target_settings(ContextSettings(n_ctx=n_ctx, n_threads=1), kind, MAX_DRAFT_LENGTH)
-    with (
-        Model.open(llama, target) as model,
-        EndlessContext(model, settings) as context,
-        Model.open(llama, drafter, role=ModelRole.DRAFTER) as head,
-    ):
-        own = drafter_settings(settings, kind, head.n_ctx_train)
-        opened, closable = OPENERS[kind](head, context, own)
-        with contextlib.closing(closable):
-            yield Pair(context, (opened,))
-
-
-def _open_draft_model(model: Model, target: Context, settings: ContextSettings) -> tuple[Drafter, Closable]:
-    context = Context(model, settings)
-    return DraftModelDrafter(context, target.n_vocab), context
-
-
-OPENERS: Final[dict[DrafterKind, Opener]] = {
-    DrafterKind.MODEL: _open_draft_model,
-    DrafterKind.EAGLE3: open_eagle3,
-    DrafterKind.DFLASH: open_block_drafter,
-    DrafterKind.DSPARK: open_block_drafter,
-}
+    """Open both files, one thread each; `drafter` None: the head inside the target."""
+    settings = target_settings(ContextSettings(n_ctx=n_ctx, n_threads=1), kind, ROLLBACK_TOKENS)
+    with contextlib.ExitStack() as stack:
+        model = stack.enter_context(Model.open(llama, target, with_mtp=drafter is None))
+        context = stack.enter_context(EndlessContext(model, settings))
+        head = None
+        if drafter is not None:
+            head = stack.enter_context(Model.open(llama, drafter, role=ModelRole.DRAFTER))
+        own = drafter_settings(settings, kind, (head or model).n_ctx_train)
+        opened = open_drafter(DrafterChoice(kind, str(drafter or "")), head, context, own)
+        stack.callback(opened.close_context)
+        yield Pair(context, opened.drafters)

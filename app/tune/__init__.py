@@ -1,0 +1,1 @@
+"""What the Tune page knows and does, without widgets."""

@@ -1,0 +1,73 @@
+"""What the Tune page says besides its figures."""
+
+from __future__ import annotations
+
+from app.format import count, time_left
+from app.tune.summary import Figure, kind_words, mode_phrase
+from engine.bench.driver import BenchProgress
+from engine.bench.plan import OFF
+from engine.bench.results import BenchResult
+from engine.models.bundle import Bundle
+
+TITLE = "Find out what is fastest on this computer"
+LESSON = (
+    "How far guessing ahead pays depends on the model, on who guesses, on the text and on this computer. Tune lets the "
+    "chosen model answer prompts of many kinds, without guessing and with drafts of several lengths, and shows what "
+    "each brought. What is best can be taken over with one click. Leave the computer alone meanwhile: whatever else "
+    "runs falsifies the figures."
+)
+NO_MODEL_LESSON = "To begin, get a model on the Models page, or drop a model file on the window."
+KINDS = "What is written: code repeats itself and is easy to guess, a poem is not."
+KIND_TIP = "Whether prompts of this kind are measured"
+MODES = (
+    "How many tokens are guessed ahead before the model checks them. Auto decides before each pass. Answers without "
+    "guessing are always measured too: everything is compared with them."
+)
+MODE_TIP = "Whether this draft length is measured"
+N_TASKS = "How many different prompts of each kind are answered; more make the figures surer and take longer."
+REPEAT = "How often each prompt is answered in each way; the median counts, so that a hiccup does not."
+FIGURE_TIPS = {
+    Figure.SPEEDUP: "How many times as fast as without guessing ahead: the geometric mean over prompts",
+    Figure.SPEED: "Tokens per second while answering: the median over answers",
+    Figure.ACCEPTED: "Acceptance rate: of all tokens that were guessed ahead, the share that the model agreed with",
+    Figure.LENGTH: "Mean accepted length: how many tokens one pass of the model gave on average",
+}
+START_TIP = "Measure the chosen model (Ctrl+Return)"
+CANCEL_TIP = "Stop; what was measured stays (Esc)"
+APPLY_TIP = "Use this draft length in Chat and Compare whenever this model and drafter are chosen"
+
+
+def progress_words(progress: BenchProgress) -> str:
+    """Return "12 of 64 · Coding, draft length 4 · 3 min left"."""
+    parts = [f"{progress.n_done} of {progress.n_total}"]
+    if progress.task is not None:
+        parts.append(f"{kind_words(progress.task.category)}, {mode_phrase(progress.mode)}")
+    elif progress.n_done < progress.n_total:
+        parts.append("warming up")
+    if progress.left_s is not None and progress.n_done:
+        parts.append(time_left(progress.left_s))
+    return " · ".join(parts)
+
+
+def applied_words(bundle: Bundle, mode: str) -> str:
+    """Return what was taken over, and for what."""
+    return f"From now on {bundle.name} answers {_with(mode)}, in Chat and in Compare."
+
+
+def _with(mode: str) -> str:
+    return mode_phrase(mode) if mode == OFF else f"with {mode_phrase(mode)}"
+
+
+def circumstances(result: BenchResult) -> str:
+    """Return what was measured, where and when, in a line."""
+    machine = result.machine
+    where = (
+        machine.devices[0].partition(": ")[2] or machine.devices[0] if machine.devices else machine.processor
+    )
+    parts = [f"{result.bundle}, drafted by {result.drafter}", f"temperature {result.temperature:g}"]
+    parts.append(f"{where}, {count(machine.n_threads, 'thread')}")
+    if result.measured_at:
+        parts.append(result.measured_at[:16].replace("T", " "))
+    if not result.is_complete:
+        parts.append("not complete")
+    return " · ".join(parts)
