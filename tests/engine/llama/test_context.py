@@ -115,6 +115,21 @@ def test_a_running_state_goes_back_no_further_than_its_last_pass(
         assert np.allclose(context.logits(0), from_scratch(model, tokens), atol=2e-2)
 
 
+def test_a_running_state_that_was_set_aside_is_void_where_other_tokens_lead(
+    llama: LlamaLibrary, tiny_models: Path
+) -> None:
+    settings = replace(SETTINGS, n_rs_seq=16)
+    with Model.open(llama, tiny_models / "qwen35.gguf") as model, Context(model, settings) as context:
+        context.extend([376, 275, 102, 318, 97, 261], 1)  # the end of a prompt: its state is kept
+        context.rewind(4)
+        for token in (40, 281, 70):
+            context.extend([token], 1)
+        context.rewind(6)
+        context.extend([65], 1)
+        expected = from_scratch(model, [376, 275, 102, 318, 40, 281, 65])
+        assert np.allclose(context.logits(0), expected, atol=2e-2)
+
+
 @pytest.mark.parametrize("name", ["qwen35.gguf", "llama.gguf"])
 def test_rejected_drafts_cost_no_prefill(llama: LlamaLibrary, tiny_models: Path, name: str) -> None:
     with Model.open(llama, tiny_models / name) as model:
