@@ -25,7 +25,8 @@ class Subject:
     """One of `offer` and `repo` is set. `drafter` counts `drafters`, `quantisation` counts `versions`.
 
     `here` is what was downloaded with these picks, where the offer itself is not here. `local` is what on this computer
-    may draft for an offer that is here, () while that is not known.
+    may draft for an offer that is here, () while that is not known. `with_ngram`: n-gram runs beside a drafter that has
+    weights.
     """
 
     offer: Offer | None = None
@@ -34,6 +35,7 @@ class Subject:
     drafter: int = 0
     here: InstalledModel | None = None
     local: tuple[LocalDrafter, ...] = ()
+    with_ngram: bool = False
 
     @property
     def id(self) -> str:
@@ -130,6 +132,14 @@ class Subject:
     @property
     def bundle(self) -> Bundle | None:
         """Return what would be loaded, with the picked drafter; None for what is not here."""
+        picked = self._picked_bundle
+        if picked is None or not (self.with_ngram and picked.drafter.kind.has_weights):
+            return picked
+        beside = msgspec.structs.replace(picked.drafter, with_ngram=True)
+        return msgspec.structs.replace(picked, drafter=beside)
+
+    @property
+    def _picked_bundle(self) -> Bundle | None:
         if self.installed is None:
             return None
         own, picked = self.installed.runnable_bundle, self.picked_drafter
@@ -190,6 +200,9 @@ class Subject:
         """Return this subject with what was picked of `other`, an earlier state of the same one."""
         if self.id != other.id or (self.repo is None) != (other.repo is None):
             return self
+        return replace(self._with_version_and_drafter_of(other), with_ngram=other.with_ngram)
+
+    def _with_version_and_drafter_of(self, other: Subject) -> Subject:
         version = min(other.quantisation, max(0, len(self.versions) - 1))
         if self.is_whole_offer and other.local:
             return (
@@ -209,7 +222,7 @@ def _option(one: LocalDrafter) -> DrafterOption:
 
 def drafted_subject(subject: Subject, local: tuple[LocalDrafter, ...]) -> Subject:
     """Return `subject` with what on this computer may draft for it; who was picked stays picked."""
-    bundle = subject.bundle
+    bundle = subject._picked_bundle
     if not subject.is_whole_offer or bundle is None or local == subject.local:
         return subject
     choices = [*(one.choice for one in local), NO_DRAFTER]

@@ -39,6 +39,7 @@ _DRAFTER_WORDS = {
     DrafterKind.DFLASH: "A DFlash drafter",
     DrafterKind.DSPARK: "A DSpark drafter",
 }
+NGRAM_BESIDE = "Also look up words seen before (n-gram)"
 NOT_HERE = "cannot run here"
 _PLACES = {
     Place.STARTER: "Came with Slipstream",

@@ -18,7 +18,7 @@ from app import words
 from app.file_check import FileCheck
 from app.library import Library
 from app.models.actions import judged_here, loadable
-from app.models.words import NOT_HERE
+from app.models.words import NGRAM_BESIDE, NOT_HERE
 from app.models.words import drafter_words as kind_words
 from app.session import EngineSession
 from app.trouble import Trouble
@@ -30,7 +30,6 @@ from engine.models.model_file import ModelRole
 from engine.models_events import LocalDrafter
 
 _MENU_PX = 400
-NGRAM_BESIDE = "Also look up words seen before (n-gram)"
 _FILTER = "Models (*.gguf);;All files (*)"
 
 
@@ -169,7 +168,7 @@ class BundlePicker(QWidget):
         )
         action = self._add(menu, text, choice == now, partial(self._choose_drafter, choice))
         action.setEnabled(not one.reason)
-        action.setToolTip(one.reason or (f"It fits, but {one.remark}." if one.remark else ""))
+        action.setToolTip(one.reason or (f"It fits, but {one.remark}." if one.remark else choice.path))
 
     def _add_ngram_beside(self, menu: QMenu, now: DrafterChoice) -> None:
         """Offer to look up words seen before too, which costs next to nothing, beside a drafter with weights."""

@@ -1,6 +1,7 @@
 """Render every state of the window to PNG files: python -m tests.app.take_screenshots FOLDER [--only WORD].
 
-Run by hand, under a real or a virtual display, to look at the result.
+Run by hand, under a real or a virtual display, to look at the result. With --bench FILE the Tune page shows what
+`slipstream bench --json` printed, in the place of a made-up result.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QElapsedTimer, QEventLoop, QTimer
 from PySide6.QtGui import QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication
@@ -20,11 +22,15 @@ from PySide6.QtWidgets import QApplication
 from app.main import open_window
 from app.theme import ThemeChoice
 from app.window import Window
-from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.bench.advice import worth_enabling
+from engine.bench.results import BenchResult
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
+from engine.models.capability import DrafterCapability
+from engine.models_events import LocalDrafter
 from engine.speculation.round import DraftSource
-from engine.worker.messages import Failed
+from engine.worker.messages import Failed, Ready
 from tests.app.model_scenes import MODEL_SCENES
-from tests.app.scripted_bench import BenchScript
+from tests.app.scripted_bench import BenchScript, result_of
 from tests.app.scripted_models import ModelsScript, ScriptedModels
 from tests.app.scripted_service import Script, ScriptedService
 from tests.app.tune_scenes import TUNE_SCENES
@@ -32,6 +38,11 @@ from tests.app.tune_scenes import TUNE_SCENES
 BUNDLES = (
     Bundle("Starter: SmolLM2 135M", "/models/SmolLM2-135M-Instruct-Q4_1.gguf", NGRAM_DRAFTER),
     Bundle("Qwen2.5 Coder 1.5B", "/models/qwen2.5-coder-1.5b-instruct-q8_0.gguf", NGRAM_DRAFTER),
+)
+PAIR = Bundle(
+    "Qwen2.5 Coder 1.5B",
+    BUNDLES[1].target,
+    DrafterChoice(DrafterKind.MODEL, "/models/qwen2.5-coder-0.5b-instruct-q4_0.gguf", with_ngram=True),
 )
 CODE = '''Here is a module with the four shapes:
 
@@ -130,6 +141,23 @@ def compare_finished(window: Window, service: ScriptedService) -> Iterator[int]:
     yield 100
 
 
+def compare_auto(window: Window, service: ScriptedService) -> Iterator[int]:
+    """A pair whose controller asks now the draft model, now n-gram, now nobody."""
+    choose_pair(window)
+    yield 100
+    yield from compare_finished(window, service)
+
+
+def tune_pair(window: Window, service: ScriptedService) -> Iterator[int]:
+    choose_pair(window)
+    window.show_page(3)
+    yield 400
+
+
+def choose_pair(window: Window) -> None:
+    window.compare.picker._session.choose(PAIR)
+
+
 def compare_difference(window: Window, service: ScriptedService) -> Iterator[int]:
     yield from compare_finished(window, service)
     for pane in (window.compare.plain, window.compare.speculative):
@@ -174,12 +202,36 @@ def chat_two(window: Window, service: ScriptedService) -> Iterator[int]:
     yield 100
 
 
+def drafters(window: Window, service: ScriptedService) -> Iterator[int]:
+    """The menu of who may guess ahead, one of which this build of llama.cpp cannot run."""
+    service.tell(Ready(4242, "0.3.36", (DrafterCapability(DrafterKind.DSPARK, "llama_dspark is missing"),)))
+    yield 300
+    session = window.compare.picker._session
+    assert session.choice is not None
+    session.choose(
+        msgspec.structs.replace(session.choice, drafter=DrafterChoice(DrafterKind.MTP, with_ngram=True))
+    )
+    yield 100
+    window.compare.picker.drafter.click()
+    yield 600
+
+
 def shortcuts(window: Window, service: ScriptedService) -> Iterator[int]:
     window.show_shortcuts()
     yield 200
 
 
 FAST = Script(text=CODE, speed=8.0)
+HEADS = (
+    LocalDrafter(DrafterChoice(DrafterKind.MTP), "MTP head inside the model"),
+    LocalDrafter(DrafterChoice(DrafterKind.EAGLE3, "/models/qwen-eagle3.gguf"), "qwen-eagle3", 90_000_000),
+    LocalDrafter(DrafterChoice(DrafterKind.MODEL, "/models/qwen-0.5b-q4_0.gguf"), "qwen-0.5b", 400_000_000),
+    LocalDrafter(NGRAM_DRAFTER, "n-gram"),
+    LocalDrafter(DrafterChoice(DrafterKind.DSPARK, "/models/qwen-dspark.gguf"), "qwen-dspark", 90_000_000),
+    LocalDrafter(
+        DrafterChoice(DrafterKind.MODEL, "/m/llama.gguf"), "llama", 1, reason="its vocabulary differs"
+    ),
+)
 AUTO = (
     *((DraftSource.DRAFT_MODEL, n) for n in (3, 4, 5, 3, 2)),
     *((DraftSource.NGRAM, n) for n in (6, 8, 7)),
@@ -191,8 +243,8 @@ SCENES = (
     Scene("compare-loading", replace(FAST, load_s=30.0, speed=1.0), compare_loading),
     Scene("compare-racing", replace(FAST, speed=1.4), compare_running),
     Scene("compare-finished", FAST, compare_finished),
-    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_finished),
-    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_finished),
+    Scene("compare-auto", replace(FAST, controller=AUTO, accept=(3, 5, 1, 0, 2, 6, 1)), compare_auto),
+    Scene("compare-never", replace(FAST, controller=NEVER, accept=(0, 1)), compare_auto),
     Scene("compare-lost", Script(text=POEM, speed=8, accept=(0, 0, 1), slow_check=1.3), compare_finished),
     Scene("compare-difference", replace(FAST, difference_at=41), compare_difference),
     Scene(
@@ -217,7 +269,9 @@ SCENES = (
     Scene("chat-finished", FAST, chat_finished),
     Scene("chat-two", FAST, chat_two),
     Scene("chat-worker-died", replace(FAST, lost_after_rounds=40), chat_finished),
+    Scene("drafters", FAST, drafters, ModelsScript(drafters=HEADS)),
     Scene("shortcuts", FAST, shortcuts),
+    Scene("tune-pair", FAST, tune_pair, bench=BenchScript(shelf={PAIR.target: result_of(PAIR)})),
     *(Scene(f"tune-{one.name}", one.engine, one.act, bench=one.bench) for one in TUNE_SCENES),
     *(Scene(f"models-{one.name}", FAST, one.act, one.script) for one in MODEL_SCENES),
 )
@@ -249,13 +303,22 @@ def take(app: QApplication, scene: Scene, theme: ThemeChoice, size: tuple[int, i
         print(name, flush=True)
 
 
+def measured_bench(path: Path) -> BenchScript:
+    """Return tools whose shelf holds the result in `path` for every model."""
+    result = msgspec.json.decode(path.read_bytes(), type=BenchResult)
+    shelf = dict.fromkeys((bundle.target for bundle in BUNDLES), result)
+    return BenchScript(shelf=shelf, advice=worth_enabling(result))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--theme", choices=("light", "dark", "both"), default="both")
     parser.add_argument("--size", default="1280x800,1000x650")
+    parser.add_argument("--bench", type=Path, help="a result of slipstream bench --json")
     options = parser.parse_args()
+    bench = measured_bench(options.bench) if options.bench else None
     options.folder.mkdir(parents=True, exist_ok=True)
     app = QApplication(sys.argv[:1])
     app.setQuitOnLastWindowClosed(False)
@@ -267,7 +330,8 @@ def main() -> int:
         if any(word in scene.name for word in options.only.split(",")):
             for theme in themes:
                 for size in sizes:
-                    take(app, scene, theme, (size[0], size[1]), options.folder)
+                    shown = replace(scene, bench=bench) if bench and scene.bench.shelf else scene
+                    take(app, shown, theme, (size[0], size[1]), options.folder)
     return 0
 
 

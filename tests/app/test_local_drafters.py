@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
+from app import words as common_words
 from app.models.actions import loadable
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.capability import DrafterCapability
@@ -69,14 +70,19 @@ def test_the_detail_offers_what_is_here_the_best_first_and_greys_the_rest(
         ("MTP head in a file of its own · 90.0 MB – cannot run here", False, NO_MTP),
         ("other · 1 B – does not fit", False, WHY_NOT),
         ("Nobody", True, ""),
+        ("Also look up words seen before (n-gram)", False, common_words.NGRAM_BESIDE),
     ]
     assert menu.actions()[1].isChecked()
     menu.actions()[0].trigger()
+    menu.clear()
+    page.detail.choices._fill_drafters(menu)
+    menu.actions()[-1].trigger()
+    assert page.detail.choices.drafter.chosen == "qwen-0.5b · 400 MB + n-gram"
     page.detail.primary.click()
     qtbot.waitUntil(lambda: opened.window.pages.currentIndex() == 0)
     choice = page.doing._session.choice
     assert choice is not None
-    assert choice.drafter == SMALL
+    assert choice.drafter == DrafterChoice(SMALL.kind, SMALL.path, with_ngram=True)
 
 
 def test_the_picker_of_a_chat_offers_the_same(qtbot: QtBot, opened: Opened) -> None:

@@ -67,5 +67,5 @@ def test_a_cell_tells_a_screen_reader_its_row_and_its_column(qtbot: QtBot, open_
         qtbot.wait(pause_ms)
     face = QAccessible.queryAccessibleInterface(window.tune.result.table)
     spoken = [face.child(i).text(QAccessible.Text.Name) for i in range(face.childCount())]
-    assert "Editing, 4: 3.30×." in spoken
-    assert any(said.startswith("All kinds, Auto: 2.06×. The best of this row.") for said in spoken)
+    assert "Editing, 4: 2.45×." in spoken
+    assert any(said.startswith("All kinds, Auto: 1.57×. The best of this row.") for said in spoken)

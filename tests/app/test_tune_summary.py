@@ -112,7 +112,7 @@ def test_a_line_of_one_point_is_no_line() -> None:
 
 
 def test_a_line_is_told_in_words() -> None:
-    assert lines_of(RESULT)[1].words.startswith("Coding: Off 1.00×, 1 1.70×, 2 2.18×")
+    assert lines_of(RESULT)[1].words.startswith("Coding: Off 1.00×, 1 1.53×, 2 1.81×")
 
 
 def test_the_plane_holds_every_point_and_auto_stands_apart() -> None:

@@ -112,7 +112,8 @@ class Choices(QWidget):
             why_not = words.cannot_run(self._why_not(picked.kind))
             tip = f"{why_not}\n\n" if why_not else ""
             checking = " · looking whether it fits…" if self._is_checking and picked.kind.has_weights else ""
-            self.drafter.set_chosen(drafter_words(picked) + checking, tip + common_words.DRAFTING)
+            beside = " + n-gram" if self._has_ngram_beside else ""
+            self.drafter.set_chosen(drafter_words(picked) + beside + checking, tip + common_words.DRAFTING)
         self.precision.set_chosen(words.KV_WORDS[self._kv_type], words.KV_CHOICE)
 
     def _fill_versions(self, menu: QMenu) -> None:
@@ -131,6 +132,18 @@ class Choices(QWidget):
             action = self._add(menu, said, i == self._subject.drafter, partial(self._pick_drafter, i))
             action.setEnabled(not option.reason)
             action.setToolTip(option.reason or remark_of(self._subject, i))
+        if self._subject.installed is not None:
+            menu.addSeparator()
+            beside = self._add(menu, words.NGRAM_BESIDE, self._has_ngram_beside, self._toggle_ngram)
+            beside.setEnabled(self._subject.picked_drafter.kind.has_weights)
+            beside.setToolTip(common_words.NGRAM_BESIDE)
+
+    @property
+    def _has_ngram_beside(self) -> bool:
+        return self._subject.with_ngram and self._subject.picked_drafter.kind.has_weights
+
+    def _toggle_ngram(self) -> None:
+        self._pick(replace(self._subject, with_ngram=not self._subject.with_ngram))
 
     def _elided(self, text: str) -> str:
         """Cut `text` so that a menu is not wider than its field, or not by much."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ from engine.models.gguf_header import read_header
 from engine.models.model_file import ModelRole
 from engine.speculation.draft_length import FixedLength
 from engine.speculation.round import DraftSource, Round
+from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.reference.pairs import Pair, opened_pair
 from tests.gguf_patch import rename
 
@@ -95,6 +97,34 @@ def test_a_context_that_is_nearly_full_is_filled(pair: Pair) -> None:
     prompt = (pair.tokens(TEXT) * 40)[: pair.target.n_ctx - 12]
     rounds = answered(pair, prompt, n_draft=7, max_tokens=100)
     assert len(prompt) + sum(len(done.tokens) for done in rounds) == pair.target.n_ctx
+
+
+def test_a_draft_is_as_long_as_wished_or_as_the_drafter_was_trained_for(
+    pair: Pair, request: pytest.FixtureRequest
+) -> None:
+    kind = KINDS[request.node.callspec.params["pair"]]
+    longest = {DrafterKind.EAGLE3: 16, DrafterKind.DFLASH: 7, DrafterKind.DSPARK: 8}[kind]
+    prompt = pair.tokens(TEXT)
+    rounds = answered(pair, prompt, n_draft=16, max_tokens=60)
+    assert max(len(done.drafted) for done in rounds) == longest
+    plain = Pair(pair.target).rounds(prompt, FixedLength(0), max_tokens=60)
+    assert [t for done in rounds for t in done.tokens] == [t for done in plain for t in done.tokens]
+
+
+WORDS: Final = r'root ::= ([a-z] [a-z] [a-z] "\t")+'
+"""The reduced vocabulary of llama-eagle3-d2t has no tab."""
+
+
+@pytest.mark.parametrize("settings", [SamplingSettings(), SamplingSettings(temperature=0.8)])
+def test_a_grammar_may_ask_for_what_a_drafter_cannot_say(pair: Pair, settings: SamplingSettings) -> None:
+    prompt = pair.tokens(TEXT)
+    rounds = list(pair.rounds(prompt, FixedLength(4), settings, max_tokens=60, grammar=WORDS))
+    text = "".join(done.text for done in rounds)
+    assert re.fullmatch(r"([a-z]{3}\t)*[a-z]{0,3}", text)
+    assert any(done.drafted for done in rounds)
+    if settings.is_greedy:
+        plain = Pair(pair.target).rounds(prompt, FixedLength(0), max_tokens=60, grammar=WORDS)
+        assert text == "".join(done.text for done in plain)
 
 
 # ------------------------------------------------------------------------------------------------ contexts
