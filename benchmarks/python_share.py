@@ -15,7 +15,7 @@ import cProfile
 import multiprocessing
 import pstats
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -30,7 +30,7 @@ from engine.speculation.settings import GenerationSettings
 from engine.worker.activity import Activity
 from engine.worker.messages import Event, Generate, LaneFinished, LoadBundle, LoadSettings, RoundDone
 from engine.worker.outlet import EventOutlet
-from engine.worker.session import LlamaSession, open_session
+from engine.worker.session import open_session
 
 # What rounds call; anything else of llama.cpp counts as Python's, which is the careful side.
 _INSIDE = ("llama_decode", "llama_synchronize", "llama_memory_seq_rm")
@@ -103,13 +103,13 @@ def read_all(connection: Connection) -> None:
         connection.recv_bytes()
 
 
-def lanes(drafter: str) -> dict[str, tuple[DrafterChoice, Generate]]:
+def lanes(drafter: str, n_tokens: int) -> dict[str, tuple[DrafterChoice, Generate]]:
     choice = DrafterChoice(DrafterKind.MODEL, drafter) if drafter else DrafterChoice(DrafterKind.NGRAM)
     name = "draft model" if drafter else "n-gram"
 
     def generate(draft_length: int | None, *, speculative: bool) -> Generate:
         prompt = _EDIT if speculative and not drafter else _STORY
-        settings = GenerationSettings(draft_length=draft_length)
+        settings = GenerationSettings(max_tokens=n_tokens, draft_length=draft_length)
         return Generate(1, prompt, settings, speculative=speculative, fresh=True)
 
     return {
@@ -119,11 +119,37 @@ def lanes(drafter: str) -> dict[str, tuple[DrafterChoice, Generate]]:
     }
 
 
-def measure(session: LlamaSession, job: Generate, inside: Inside, moments: list[Moments]) -> Moments:
-    moments.append(Moments(inside))
-    with inside.watch():
-        session.perform(job)
-    return moments[-1]
+class Rig:
+    """The worker's session in this process, whose events go down a pipe to a process that reads them."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+        self._moments = Moments(inside)
+        reader, writer = multiprocessing.Pipe(duplex=False)
+        multiprocessing.get_context("spawn").Process(target=read_all, args=(reader,), daemon=True).start()
+        self._outlet = EventOutlet(writer)
+        self.session = open_session(self._emit, Activity())
+
+    def measure(self, job: Generate) -> Moments:
+        self._moments = Moments(self._inside)
+        with self._inside.watch():
+            self.session.perform(job)
+        return self._moments
+
+    def _emit(self, event: Event) -> None:
+        self._outlet.emit(event)
+        self._moments.see(event)
+
+
+def row(name: str, found: Sequence[Moments]) -> tuple[object, ...]:
+    return (
+        name,
+        found[0].n_rounds,
+        f"{found[0].n_tokens / found[0].n_rounds:.2f}",
+        spread([1000 * each.total_s / each.n_rounds for each in found], 2),
+        spread([1e6 * each.python_s / each.n_rounds for each in found], 0),
+        spread([100 * each.python_s / each.total_s for each in found], 2),
+    )
 
 
 def main() -> None:
@@ -137,43 +163,17 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
-    inside = Inside(time.thread_time if options.threads == 1 else time.perf_counter)
-    reader, writer = multiprocessing.Pipe(duplex=False)
-    multiprocessing.get_context("spawn").Process(target=read_all, args=(reader,), daemon=True).start()
-    outlet = EventOutlet(writer)
-    moments: list[Moments] = [Moments(inside)]
-
-    def emit(event: Event) -> None:
-        outlet.emit(event)
-        moments[-1].see(event)
-
-    session = open_session(emit, Activity())
+    rig = Rig(Inside(time.thread_time if options.threads == 1 else time.perf_counter))
     rows = []
-    for name, (choice, job) in lanes(options.drafter).items():
-        session.perform(LoadBundle(0, options.model, choice, LoadSettings(2048, options.threads, 0)))
-        job = Generate(
-            job.job,
-            job.prompt,
-            GenerationSettings(max_tokens=options.tokens, draft_length=job.settings.draft_length),
-            job.speculative,
-            job.fresh,
-        )
-        found = [measure(session, job, inside, moments) for _ in range(options.repeat)]
-        rows.append(
-            (
-                name,
-                found[0].n_rounds,
-                f"{found[0].n_tokens / found[0].n_rounds:.2f}",
-                spread([1000 * each.total_s / each.n_rounds for each in found], 2),
-                spread([1e6 * each.python_s / each.n_rounds for each in found], 0),
-                spread([100 * each.python_s / each.total_s for each in found], 2),
-            )
-        )
+    for name, (choice, job) in lanes(options.drafter, options.tokens).items():
+        load = LoadSettings(n_ctx=2048, n_threads=options.threads, n_gpu_layers=0)
+        rig.session.perform(LoadBundle(0, options.model, choice, load))
+        rows.append(row(name, [rig.measure(job) for _ in range(options.repeat)]))
         if options.profile:
             profile = cProfile.Profile()
-            profile.runcall(session.perform, job)
+            profile.runcall(rig.session.perform, job)
             pstats.Stats(profile).sort_stats("tottime").print_stats(25)
-    session.close()
+    rig.session.close()
     print(machine_line())
     print(table(("lane", "rounds", "tokens a round", "round, ms", "Python, µs a round", "Python, %"), rows))
 

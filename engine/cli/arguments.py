@@ -212,7 +212,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="tokens that fit (default: the model's own, at most 8192)",
     )
-    models.add_argument("--threads", type=int, metavar="N", default=0, help="default: the number of cores")
+    models.add_argument("--threads", type=int, metavar="N", default=0, help="default: chosen while running")
     models.add_argument(
         "--gpu-layers", type=int, metavar="N", default=-1, help="layers on the GPU (default: -1, all)"
     )

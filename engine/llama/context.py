@@ -195,6 +195,8 @@ class Context:
             self.clear()
         elif self._reaches_back(n_tokens) and api.llama_memory_seq_rm(self._memory, SEQUENCE, n_tokens, -1):
             self._n_states_back = 0
+            if self._snapshots is not None:
+                self._snapshots.forget_after(n_tokens)
             del self._cached[n_tokens:]
         else:
             self._evaluate_again(n_tokens)

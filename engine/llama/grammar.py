@@ -34,8 +34,6 @@ class Grammar:
             raise unreadable("llama.cpp does not understand it")
         self._vocabulary = vocabulary
         self._chain = SamplerChain(pointer, vocabulary.n_tokens)
-        # Where the grammar names tokens ("<[42]>"), characters say nothing about them.
-        self._is_of_characters = not re.search("[<!]", _QUOTED.sub("", text))
         self._has_left = False
 
     def allowed(self, ids: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -52,12 +50,11 @@ class Grammar:
         that a token begins with may not come next, neither may the token, so most are left out first.
         """
         possible = np.arange(self._vocabulary.n_tokens, dtype=np.int32)
-        if self._is_of_characters:
-            stands_for = self._vocabulary.first_characters()
-            single = np.flatnonzero(stands_for == possible).astype(np.int32)
-            refused = np.zeros(len(possible), bool)
-            refused[single] = ~self.allowed(single)
-            possible = possible[~refused[stands_for]]
+        stands_for = self._vocabulary.first_characters()
+        single = np.flatnonzero(stands_for == possible).astype(np.int32)
+        refused = np.zeros(len(possible), bool)
+        refused[single] = ~self.allowed(single)
+        possible = possible[~refused[stands_for]]
         return possible[self.allowed(possible)]
 
     def accept(self, token: int) -> None:

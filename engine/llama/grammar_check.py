@@ -25,7 +25,8 @@ _TOKEN: Final = re.compile(
       | (?P<rule>[A-Za-z0-9-]+\s*::=)
       | (?P<name>[A-Za-z0-9-]+)
       | (?P<string>"(?:\\.|[^"\\])*")
-      | (?P<terminal>\[(?:\\.|[^\]\\])*\]|\.|!?<[^>]*>)
+      | (?P<terminal>\[(?:\\.|[^\]\\])*\]|\.)
+      | (?P<token>!?<[^>]*>)
       | (?P<repeat>[*+?]|\{[\s\d,]*\})
       | (?P<bracket>[()|])""",
     re.VERBOSE | re.DOTALL,
@@ -97,9 +98,12 @@ class _Parser:
         if not self.open[-1][-1]:
             raise unreadable(f"nothing stands before “{sign}” in rule “{self.name}”")
         item = self.open[-1][-1][-1]
-        least = re.match(r"\{\s*(\d+)", sign)
-        item.is_optional |= sign in "*?" or (least is not None and int(least[1]) == 0)
-        item.n_most = max((int(number) for number in re.findall(r"\d+", sign)[:2]), default=1)
+        counts = [int(number[:9]) for number in re.findall(r"\d+", sign)]
+        if counts != sorted(counts):
+            # llama.cpp would count from the first down to the second by way of 2^64.
+            raise unreadable(f"“{sign}” in rule “{self.name}” ends before it begins")
+        item.is_optional |= sign in "*?" or 0 in counts
+        item.n_most = max(counts, default=1)
 
     def _add(self, name: str) -> _Alternatives:
         self.rules[name] = [[]]
@@ -122,6 +126,9 @@ def _parse(text: str) -> dict[str, _Alternatives]:
                 parser.bracket(sign)
             case "repeat":
                 parser.repeat(sign)
+            case "token":
+                # Where tokens and characters meet, llama.cpp allows what it then ends the process over.
+                raise unreadable(f"“{sign[:30]}” names a token; only characters can be used")
             case "name":
                 parser.open[-1][-1].append(_Item(sign))
             case "string" | "terminal":

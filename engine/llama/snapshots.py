@@ -56,8 +56,7 @@ class Snapshots:
 
         The attention cells after it are left for the caller to remove. States of more tokens are forgotten.
         """
-        for moment in [m for m, snapshot in self._kept.items() if snapshot.n_tokens > n_tokens]:
-            del self._kept[moment]
+        self.forget_after(n_tokens)
         latest = max(self._kept.values(), key=lambda snapshot: snapshot.n_tokens, default=None)
         if latest is None:
             return 0
@@ -65,6 +64,11 @@ class Snapshots:
             self._context, latest.buffer, latest.n_bytes, SEQUENCE, _FLAGS
         )
         return latest.n_tokens if read else 0
+
+    def forget_after(self, n_tokens: int) -> None:
+        """Forget states of more than `n_tokens` tokens: other ones follow those now."""
+        for moment in [m for m, snapshot in self._kept.items() if snapshot.n_tokens > n_tokens]:
+            del self._kept[moment]
 
     def forget(self) -> None:
         self._kept.clear()

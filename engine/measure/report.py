@@ -19,8 +19,8 @@ class LaneReport(msgspec.Struct, frozen=True):
     """One lane; the fields are the figures of `Metrics`, in seconds, null where they do not exist.
 
     `mean_accepted_length` is always a number: 1 without any round, the length of the one token that there is.
-    `draft_lengths` and `sources` are those of each round after the prompt; in `skipped` rounds the controller decided to
-    draft nothing, `why` is the reason of the last of them.
+    `draft_lengths` and `sources` are those of each round after the prompt; in `skipped` rounds the controller decided
+    to draft nothing, `why` is the reason of the last of them.
     """
 
     name: str

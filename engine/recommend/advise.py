@@ -141,7 +141,7 @@ def _with_sentence(case: _Case, rank: int, first: _Case, computer: Computer) -> 
         less_bytes=first.advice.total_bytes - advice.total_bytes,
     )
     parts = [f"{why(lead)}: {cost(advice.total_bytes, speed)}"]
-    parts += [better(advice.fit, case.subject.drafter_kind, speed, short_bytes)]
+    parts += [better(advice.fit, speed, short_bytes)]
     sentence = "; ".join(part for part in parts if part)
     return msgspec.structs.replace(advice, rank=rank, sentence=f"{sentence}.")
 

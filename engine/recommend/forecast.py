@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
+from engine.models.bundle import DrafterKind
 from engine.models.catalogue import MeasuredSpeedup
 from engine.models.description import Device
 from engine.recommend.advice import ComputerSpeed, DeviceSpeed, SpeedRange
@@ -81,7 +81,7 @@ def speculative_forecast(
 ) -> SpeedRange | None:
     """Return the tokens per second with speculation: `plain` times what was measured on this kind of device.
 
-    None without a drafter. A drafter that this version cannot decode with is stood in for by n-gram.
+    None without a drafter.
     """
     if kind is DrafterKind.NONE:
         return None
@@ -91,7 +91,7 @@ def speculative_forecast(
 
 def factors(kind: DrafterKind, speedups: Sequence[MeasuredSpeedup], device_kind: str) -> Factors:
     """Return the least and the most that drafting may make of plain decoding."""
-    if kind is DrafterKind.NGRAM or kind not in RUNNABLE_DRAFTERS:
+    if kind is DrafterKind.NGRAM:
         return _NGRAM_FACTORS
     here = [speedup for speedup in speedups if speedup.device_kind == device_kind]
     if not here:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.budget.budget import USABLE_N_CTX
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
 from engine.recommend.advice import Fit, SpeedRange
 
 _GIB = 1 << 30
 _CLEARLY = 1.3
 _NEARLY = 0.7
-_KIND_NAMES = {
-    DrafterKind.MTP: "MTP head",
-    DrafterKind.EAGLE3: "EAGLE-3 drafter",
-    DrafterKind.DFLASH: "DFlash drafter",
-    DrafterKind.DSPARK: "DSpark drafter",
-}
 
 
 def gib(n_bytes: float) -> str:
@@ -123,7 +116,7 @@ def cost(total_bytes: int, speed: SpeedRange | None) -> str:
     return f"{pace}{gib(total_bytes)} of memory"
 
 
-def better(fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: int) -> str:
+def better(fit: Fit, speed: SpeedRange | None, short_bytes: int) -> str:
     """Return what would make it better, "" where nothing comes to mind."""
     if fit is Fit.PARTLY_ON_CPU:
         return f"with {gib(short_bytes)} more on the GPU all of it would run there"
@@ -131,6 +124,4 @@ def better(fit: Fit, kind: DrafterKind, speed: SpeedRange | None, short_bytes: i
         return "measure this computer to know how fast"
     if fit is Fit.TIGHT:
         return "closing other programs would leave room for a longer context"
-    if kind not in RUNNABLE_DRAFTERS:
-        return f"a later version that can use its {_KIND_NAMES[kind]} may make it faster"
     return ""

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.speculation.cache import common_prefix, evaluate_missing
-from engine.speculation.confidence import top_probability
-from engine.speculation.protocols import CausalModel, Distribution, Draft, Gate, Logits, Sampler
+from engine.speculation.choosing import DraftChooser
+from engine.speculation.protocols import CausalModel, Draft, Gate, Logits, Sampler
 from engine.speculation.round import DraftSource
-from engine.speculation.verification import sample
 
 
 class DraftModelDrafter:
@@ -56,31 +55,12 @@ class DraftModelDrafter:
         if n_max <= 0:
             return Draft()
         self._catch_up(history)
-        ahead = sampler.fork()
-        tokens: list[int] = []
-        distributions: list[Distribution] = []
-        confidences: list[float] = []
-        while True:
-            row = self._target_sized(self._model.logits(0))
-            confidences.append(top_probability(row))
-            if not gate(len(tokens), confidences[-1]):
+        chooser = DraftChooser(sampler, rng, gate, self._n_target_vocab)
+        while (token := chooser.choose(self._target_sized(self._model.logits(0)))) is not None:
+            if len(chooser) == n_max:
                 break
-            if ahead.is_greedy:
-                token = ahead.argmax(row)
-            else:
-                distributions.append(ahead.distribution(row))
-                token = sample(distributions[-1], rng.random())
-            tokens.append(token)
-            if len(tokens) == n_max:
-                break
-            ahead.accept(token)
             self._model.extend([token], n_rows=1)
-        return Draft(
-            tuple(tokens),
-            DraftSource.DRAFT_MODEL,
-            None if ahead.is_greedy else tuple(distributions),
-            tuple(confidences[: len(tokens)]),
-        )
+        return chooser.draft(DraftSource.DRAFT_MODEL)
 
     def _catch_up(self, history: Sequence[int]) -> None:
         """Roll back to what was accepted and evaluate the rest of `history`, at least its last token."""

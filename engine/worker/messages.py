@@ -27,7 +27,7 @@ SPECULATIVE_LANE: Final = 1
 
 
 class LoadSettings(msgspec.Struct, frozen=True):
-    """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen from the computer.
+    """How models are loaded. `n_ctx` 0: the model's own, at most 8192. `n_threads` 0: chosen while running.
 
     `n_gpu_layers` -1: all. `check_memory` False is "load anyway": nothing is compared with free memory. `kv_type` is
     how the caches of target and drafter store a number.

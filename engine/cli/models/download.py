@@ -28,7 +28,6 @@ from engine.errors import SlipstreamError
 from engine.folders import models_folder
 from engine.hub.resolve import resolve_bundle
 from engine.hub.token import read_token
-from engine.models.bundle import RUNNABLE_DRAFTERS
 from engine.models.remote import RemoteBundle
 
 _POLL_S = 0.2
@@ -54,7 +53,6 @@ def download(given: argparse.Namespace) -> int:
     """Download what is named and say where it is; a signal pauses, and its number makes the exit code."""
     with contextlib.closing(open_hub()) as client:
         bundle = choose_remote(given.name, given.files, client)
-        _warn_of_drafter(bundle)
         options = DownloadOptions(resolve=lambda unpinned: resolve_bundle(unpinned, client))
         hub = Hub(client.endpoint, lambda: read_token() or None)
         last, signal_number = _follow(Downloads(models_folder(), hub, options), bundle)
@@ -66,18 +64,6 @@ def download(given: argparse.Namespace) -> int:
         return _EXIT_SIGNAL_BASE + (signal_number or signal.SIGINT)
     _tell(last, given.json)
     return 0
-
-
-def _warn_of_drafter(bundle: RemoteBundle) -> None:
-    """Say that the drafter is of no use yet, before it comes; its name only proposes, the header decides afterwards."""
-    if bundle.drafter and bundle.drafter_kind not in RUNNABLE_DRAFTERS:
-        name = printable(bundle.drafter[0].name)
-        size = size_text(sum(file.size_bytes for file in bundle.drafter))
-        print(
-            f"slipstream: “{name}” ({size}) comes too, by its name a drafter of the kind {bundle.drafter_kind}, "
-            "which this version cannot use yet: n-gram drafts until then.",
-            file=sys.stderr,
-        )
 
 
 def _tell(done: DownloadProgress, as_json: bool) -> None:

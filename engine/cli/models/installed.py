@@ -31,7 +31,7 @@ def show_installed(model: InstalledModel, as_json: bool) -> None:
     lines = [
         f"{model.bundle.name} ({model.id}): {PLACE_NAMES[model.place]}, {size_text(model.size_bytes)}",
         ", ".join(fact for fact in facts if fact),
-        f"drafter: {kind}" + ("" if drafter.can_run else ", not used by this version yet"),
+        f"drafter: {kind}",
         *(f"  {path}" for path in (model.bundle.target, drafter.path) if path),
     ]
     if model.trouble:

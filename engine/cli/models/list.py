@@ -71,7 +71,7 @@ def _row(model: InstalledModel) -> tuple[str, ...]:
         count_text(model.n_params),
         model.quantisation,
         _context_text(model.n_ctx_train),
-        shown if drafter.can_run else f"{shown} (not used yet)",
+        shown,
         PLACE_NAMES[model.place],
     )
 

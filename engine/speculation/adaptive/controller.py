@@ -23,6 +23,10 @@ FREE_SOURCES: Final = frozenset({DraftSource.NGRAM})
 """Asking these costs next to nothing, so their draft is known before it is decided whom to ask."""
 
 _UNKNOWN_STEP: Final = 0.1
+_ROUNDS_PER_CATCH_UP: Final = 16
+_PATIENCE: Final = 0.1
+_EASY: Final = 0.95
+_N_EASY: Final = 30
 _WORTH_FADE: Final = 0.97
 _WORTH_PRIOR: Final = 5.0
 _FIRST_LENGTH: Final = 2
@@ -110,7 +114,7 @@ class AdaptiveController:
             passes = (cost.draft_s + cost.verify_s) / (costs.pace * table.single_s)
             self._tokens = _WORTH_FADE * self._tokens + n_tokens
             self._passes = _WORTH_FADE * self._passes + passes
-            self._allowance.earn(passes)
+            self._allowance.earn(passes, n_tokens)
         self._n_rounds += 1
         self._learned.n_rounds += 1
 
@@ -169,15 +173,22 @@ class AdaptiveController:
         source = drafter.source
         outlook = self._outlook(source)
         fixed, step, missed = self._draft_cost(source, request, terms)
-        catch_up = terms.worth * missed * outlook.n_missed
+        # Having caught up, it can be asked for many rounds.
+        catch_up = terms.worth * missed * outlook.n_missed / _ROUNDS_PER_CATCH_UP
         gain = outlook.knowledge.gain
         if gain is None:
             _, gain = planned_length(terms.passes, terms.worth, outlook.usual, step, terms.n_max)
             gain -= terms.worth * fixed
-        is_trial = gain - catch_up <= offer.worth
+        # What is lost by asking once too often is small; giving a drafter up for noise is not.
+        patience = 0.0 if outlook.is_given_up else _PATIENCE * terms.worth * (fixed + step)
+        is_trial = gain + patience - catch_up <= offer.worth
         if is_trial:
             cost = fixed + step + missed * outlook.n_missed
-            may_try = outlook.has_text_changed or (outlook.is_due and self._allowance.covers(cost))
+            may_try = outlook.is_due and self._allowance.covers(cost)
+            if not may_try and outlook.has_text_changed:
+                # It is worth the catching up only if a text that is easy to foresee would make that good.
+                _, hope = planned_length(terms.passes, terms.worth, _EASY, step, terms.n_max)
+                may_try = hope * _N_EASY > terms.worth * cost
             if offer.draft.tokens or not may_try:
                 if not offer.draft.tokens:
                     self._turn.skip = self._skip(source, terms, outlook.usual, (fixed, step))

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from engine.speculation.adaptive.draft_costs import DraftCosts
-from engine.speculation.adaptive.pass_costs import MAX_WIDTH, PRIOR, CostTable, PassCosts
+from engine.speculation.adaptive.pass_costs import MAX_WIDTH, N_ENOUGH, CostTable, PassCosts
 from engine.speculation.adaptive.record import BucketRecord, DraftCostRecord, WidthRecord
 from engine.speculation.adaptive.samples import Samples
 from engine.speculation.round import DraftSource
@@ -77,7 +77,7 @@ class Costs:
             return
         self._since_single = 0 if n_pass == 1 else self._since_single + 1
         costs = self._bucket(bucket_of(n_cached))
-        usual_s = costs.known_s(n_pass)
+        usual_s = costs.known_s(n_pass, _N_REMEMBERED)
         if usual_s is not None:
             self._keep_pace(math.log(seconds / usual_s))
         costs.add(n_pass, seconds / self.pace)
@@ -124,10 +124,11 @@ class Costs:
         costs = self._passes.get(bucket)
         if costs is None:
             near = min(self._passes, key=lambda other: abs(other - bucket), default=None)
-            table = None if near is None else self._passes[near].table()
-            costs = self._passes[bucket] = PassCosts(PRIOR if table is None else table.passes)
-            if table is not None:
-                costs.widths[1] = Samples(table.single_s, 1)
+            costs = self._passes[bucket] = PassCosts()
+            if near is not None:
+                # Longer contexts cost more, but by little from one range to the next.
+                for width, samples in self._passes[near].widths.items():
+                    costs.widths[width] = Samples(samples.median, min(samples.n, N_ENOUGH))
         return costs
 
     def _record(self, bucket: int) -> BucketRecord:

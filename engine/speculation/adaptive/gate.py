@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.speculation.adaptive.allowance import Allowance
 from engine.speculation.adaptive.outlook import Outlook
-from engine.speculation.adaptive.prospects import Terms, best_ahead, best_prefix
+from engine.speculation.adaptive.prospects import Terms, best_ahead, best_prefix, planned_length
 
 
 class DraftGate:
@@ -39,6 +39,7 @@ class DraftGate:
         self.tried_loss = 0.0
         """What trying is expected to cost, in tokens; 0 where nothing was tried."""
         self._n_tried = 0
+        self._is_hopeful = False
         self._n_max = n_max
         self.length_wished: int | None = None
         """After how many tokens no further step seemed worth taking; None if one still did in the end."""
@@ -65,7 +66,7 @@ class DraftGate:
     def n_verified(self) -> int:
         """Return how many of the tokens that were let through to verify; only a point mass may be cut."""
         terms = self._terms
-        passes = terms.hopeful if self._n_tried else terms.passes
+        passes = terms.hopeful if self._is_hopeful else terms.passes
         n, _ = best_prefix(passes, terms.worth, self.chances)
         return max(n, self._n_tried)
 
@@ -77,13 +78,18 @@ class DraftGate:
 
     def _would_step(self, n: int) -> bool:
         """Whether another step after `n` tokens is expected to pay by itself."""
-        terms, usual = self._terms, self._outlook.usual
-        if n >= terms.n_max:
-            return False
-        ahead = best_ahead(
-            terms.passes, terms.worth, n, self._gain, self._reach * usual, usual, self._step, terms.n_max
+        terms = self._terms
+        _, ahead = planned_length(
+            terms.passes,
+            terms.worth,
+            self._outlook.usual,
+            self._step,
+            terms.n_max,
+            n=n,
+            gain=self._gain,
+            reach=self._reach,
         )
-        return ahead - terms.worth * self._step > self._best
+        return ahead > self._best
 
     def _goes_on(self, i: int, reach: float) -> bool:
         terms = self._terms
@@ -96,6 +102,7 @@ class DraftGate:
             return False
         if best_ahead(terms.hopeful, *known) > self._best:
             self.tried_loss = max(self.tried_loss, loss)
+            self._is_hopeful = True
             return True
         if self._is_trial and i == 0:
             self.tried_loss, self._n_tried = loss, 1

@@ -56,6 +56,11 @@ class Outlook:
         self.knowledge.saw(chance)
 
     @property
+    def is_given_up(self) -> bool:
+        """Whether it was not asked in the last round."""
+        return self._n_unasked > 0
+
+    @property
     def is_due(self) -> bool:
         """Whether it has not been asked for so long that a trial is due."""
         return self._n_unasked >= self._pause

@@ -35,14 +35,13 @@ class CostTable:
 class PassCosts:
     """Times of passes in one range of context lengths.
 
-    `prior` is the shape that is believed before anything is measured. Cost never falls with width: what measurements
+    Cost never falls with width: what measurements
     say otherwise is noise and is averaged away. A width that was not seen lies between its neighbours; beyond the
     widest one it goes on somewhat less steeply than so far, since another kernel may begin anywhere.
     """
 
-    def __init__(self, prior: Sequence[float] = PRIOR) -> None:
+    def __init__(self) -> None:
         self.widths: dict[int, Samples] = {}
-        self._prior = prior
         self._table: CostTable | None = None
 
     def add(self, width: int, seconds: float) -> None:
@@ -54,10 +53,10 @@ class PassCosts:
         if samples.n <= N_ENOUGH or abs(samples.median - before) > 0.01 * before:
             self._table = None
 
-    def known_s(self, width: int) -> float | None:
-        """Return what a pass over `width` tokens takes, if that was measured often enough."""
+    def known_s(self, width: int, n_enough: int = N_ENOUGH) -> float | None:
+        """Return what a pass over `width` tokens takes, if that was measured `n_enough` times."""
         samples = self.widths.get(width)
-        return samples.median if samples is not None and samples.n >= N_ENOUGH else None
+        return samples.median if samples is not None and samples.n >= n_enough else None
 
     def is_single_dear(self) -> bool:
         """Whether a wider pass was measured to take no longer than a single one: either was disturbed, or both."""
@@ -73,13 +72,13 @@ class PassCosts:
         return self._table
 
     def _make_table(self) -> CostTable:
-        prior, seen = self._prior, sorted(self.widths)
+        seen = sorted(self.widths)
         single_s = self._single_s(seen)
         levels = _never_falling([(self._level(width, single_s), self.widths[width].n) for width in seen])
         first = levels[0] if seen[0] == 1 else 1.0
         known = {width: max(1.0, level / first) for width, level in zip(seen, levels, strict=True)}
         known.setdefault(1, 1.0)
-        passes = _between(known, prior)
+        passes = _between(known)
         sure = {
             width: cost for width, cost in known.items() if width == 1 or self.widths[width].n >= N_ENOUGH
         }
@@ -88,14 +87,14 @@ class PassCosts:
 
     def _single_s(self, seen: Sequence[int]) -> float:
         narrowest = seen[0]
-        return self.widths[narrowest].median / self._prior[narrowest]
+        return self.widths[narrowest].median / PRIOR[narrowest]
 
     def _level(self, width: int, single_s: float) -> float:
         samples = self.widths[width]
         measured = samples.median / single_s
         if width == 1 or samples.n >= N_ENOUGH:
             return measured
-        return (samples.n * measured + _PRIOR_WEIGHT * self._prior[width]) / (samples.n + _PRIOR_WEIGHT)
+        return (samples.n * measured + _PRIOR_WEIGHT * PRIOR[width]) / (samples.n + _PRIOR_WEIGHT)
 
 
 def _never_falling(levels: Sequence[tuple[float, int]]) -> list[float]:
@@ -111,7 +110,7 @@ def _never_falling(levels: Sequence[tuple[float, int]]) -> list[float]:
     return [level for level, _, count in pools for _ in range(count)]
 
 
-def _between(known: dict[int, float], prior: Sequence[float]) -> list[float]:
+def _between(known: dict[int, float]) -> list[float]:
     """Return the costs of all widths from those that are known; width 1 must be."""
     costs, seen = [0.0] * (MAX_WIDTH + 1), sorted(known)
     for left, right in zip(seen, [*seen[1:], MAX_WIDTH + 1], strict=True):
@@ -122,7 +121,7 @@ def _between(known: dict[int, float], prior: Sequence[float]) -> list[float]:
         else:
             # With one width known there is only the prior; with more, what they rose by counts.
             rise = _SLOPE_SHARE * (low - 1.0) / (left - 1) if left > 1 else 0.0
-            steps = [max(prior[width + 1] - prior[width], rise) for width in range(left, MAX_WIDTH)]
+            steps = [max(_PRIOR_SLOPE, rise) for width in range(left, MAX_WIDTH)]
         for offset in range(right - left):
             costs[left + offset] = low + sum(steps[:offset])
     return costs

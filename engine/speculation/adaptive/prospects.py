@@ -75,17 +75,30 @@ def best_ahead(
 
 
 def planned_length(
-    passes: Sequence[float], worth: float, usual: float, step: float, n_max: int
+    passes: Sequence[float],
+    worth: float,
+    usual: float,
+    step: float,
+    n_max: int,
+    *,
+    n: int = 0,
+    gain: float = 0.0,
+    reach: float = 1.0,
 ) -> tuple[int, float]:
-    """Return the draft length that is worth most if each token is accepted with `usual`, and what it is worth after its
-    steps: at least 1 token, however little that is worth.
+    """Return the draft length that is worth most if each token after the `n` that are there is accepted with `usual`,
+    and what it is worth after the steps for them: at least n + 1 tokens, however little that is worth.
+
+    `gain` of those that are there are expected to be accepted, all of them with the chance `reach`.
     """
-    best, best_value = 1, -1e9
-    gain, reach = 0.0, 1.0
-    for n in range(1, n_max + 1):
+    best, best_value = n + 1, -1e9
+    spent = -1.0
+    for length in range(n + 1, n_max + 1):
         reach *= usual
         gain += reach
-        value = gain - worth * (passes[n + 1] - 1.0 + n * step)
+        spent += step
+        value = gain - worth * (passes[length + 1] + spent)
         if value > best_value:
-            best, best_value = n, value
+            best, best_value = length, value
+        elif reach < 0.02:
+            break
     return best, best_value

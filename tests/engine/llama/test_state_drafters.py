@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from engine.llama.context import Context, ContextSettings
 from engine.llama.drafter_contexts import drafter_settings
 from engine.llama.eagle3_context import Eagle3Context, check_width
 from engine.llama.library import LlamaLibrary
+from engine.llama.markov_head import N_CANDIDATES, MarkovHead
 from engine.llama.model import Model
 from engine.llama.taps import LayerInputs
 from engine.models.bundle import DrafterKind
@@ -22,8 +24,10 @@ from engine.models.gguf_header import read_header
 from engine.models.model_file import ModelRole
 from engine.speculation.draft_length import FixedLength
 from engine.speculation.round import DraftSource, Round
+from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.reference.pairs import Pair, opened_pair
 from tests.gguf_patch import rename
+from tests.make_models.gguf_file import read_weights
 
 PLAIN: Final = ContextSettings(n_ctx=512, n_threads=1)
 OWN: Final = drafter_settings(PLAIN, DrafterKind.DFLASH, 0)
@@ -97,6 +101,34 @@ def test_a_context_that_is_nearly_full_is_filled(pair: Pair) -> None:
     assert len(prompt) + sum(len(done.tokens) for done in rounds) == pair.target.n_ctx
 
 
+def test_a_draft_is_as_long_as_wished_or_as_the_drafter_was_trained_for(
+    pair: Pair, request: pytest.FixtureRequest
+) -> None:
+    kind = KINDS[request.node.callspec.params["pair"]]
+    longest = {DrafterKind.EAGLE3: 16, DrafterKind.DFLASH: 7, DrafterKind.DSPARK: 8}[kind]
+    prompt = pair.tokens(TEXT)
+    rounds = answered(pair, prompt, n_draft=16, max_tokens=60)
+    assert max(len(done.drafted) for done in rounds) == longest
+    plain = Pair(pair.target).rounds(prompt, FixedLength(0), max_tokens=60)
+    assert [t for done in rounds for t in done.tokens] == [t for done in plain for t in done.tokens]
+
+
+WORDS: Final = r'root ::= ([a-z] [a-z] [a-z] "\t")+'
+"""The reduced vocabulary of llama-eagle3-d2t has no tab."""
+
+
+@pytest.mark.parametrize("settings", [SamplingSettings(), SamplingSettings(temperature=0.8)])
+def test_a_grammar_may_ask_for_what_a_drafter_cannot_say(pair: Pair, settings: SamplingSettings) -> None:
+    prompt = pair.tokens(TEXT)
+    rounds = list(pair.rounds(prompt, FixedLength(4), settings, max_tokens=60, grammar=WORDS))
+    text = "".join(done.text for done in rounds)
+    assert re.fullmatch(r"([a-z]{3}\t)*[a-z]{0,3}", text)
+    assert any(done.drafted for done in rounds)
+    if settings.is_greedy:
+        plain = Pair(pair.target).rounds(prompt, FixedLength(0), max_tokens=60, grammar=WORDS)
+        assert text == "".join(done.text for done in plain)
+
+
 # ------------------------------------------------------------------------------------------------ contexts
 
 
@@ -148,6 +180,26 @@ def test_a_block_needs_no_more_masks_than_tokens(llama: LlamaLibrary, tiny_model
     }
     assert [(shape.max_draft, shape.n_before) for shape in shapes.values()] == [(7, 1), (8, 0), (7, 1)]
     assert [shape.has_confidence_head for shape in shapes.values()] == [False, True, False]
+
+
+def test_a_markov_head_is_read_out_of_the_drafters_file(llama: LlamaLibrary, tiny_models: Path) -> None:
+    path = tiny_models / "llama-dspark.gguf"
+    weights = read_weights(path)
+    with Model.open(llama, path, role=ModelRole.DRAFTER) as model:
+        head = MarkovHead.of(model.file)
+        assert head is not None
+        row = np.random.default_rng(0).standard_normal(model.n_vocab).astype(np.float32)
+        rebiased = head(row, drawn=70, likeliest=71)
+    bias = weights["markov_w2.weight"] @ (weights["markov_w1.weight"][70] - weights["markov_w1.weight"][71])
+    possible = rebiased > -np.inf
+    assert possible.sum() == N_CANDIDATES
+    assert np.allclose(rebiased[possible], (row + bias)[possible], atol=1e-5)
+    assert row[possible].min() >= row[~possible].max()
+
+
+def test_a_drafter_without_a_markov_head_has_none(llama: LlamaLibrary, tiny_models: Path) -> None:
+    with Model.open(llama, tiny_models / "llama-dflash.gguf", role=ModelRole.DRAFTER) as model:
+        assert MarkovHead.of(model.file) is None
 
 
 def test_scale_and_cap_of_logits_are_applied_before_they_are_a_distribution(tiny_models: Path) -> None:

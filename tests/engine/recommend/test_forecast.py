@@ -113,11 +113,6 @@ def test_where_nobody_measured_little_is_promised() -> None:
     assert 1.0 < high < 2.0
 
 
-def test_a_drafter_that_this_version_cannot_decode_with_promises_what_n_gram_does() -> None:
-    measured = (speedup(2, 3, "gpu"),)
-    assert factors(DrafterKind.MTP, measured, "gpu") == factors(DrafterKind.NGRAM, (), "gpu")
-
-
 def test_a_computer_is_of_the_kind_of_its_best_device() -> None:
     assert device_kind_of((CPU,)) == "cpu"
     assert device_kind_of((CPU, GPU)) == "gpu"

@@ -68,12 +68,13 @@ class Pair:
         settings: SamplingSettings = GREEDY,
         max_tokens: int = N_TOKENS,
         seed: int = 0,
+        grammar: str = "",
     ) -> Iterator[Round]:
         vocabulary = self.target.model.vocabulary
         return decode_rounds(
             self.target,
             prompt,
-            sampler=ChainSampler(vocabulary, settings),
+            sampler=ChainSampler(vocabulary, settings, grammar),
             drafters=self.drafters,
             policy=policy,
             text=AnswerText(vocabulary.piece),
