@@ -168,6 +168,10 @@ class TunePage(QScrollArea):
             announce(self, self.result.sentence)
         else:
             self._show_for_choice()
+            if result.left_out:
+                self._on_trouble(
+                    Trouble(result.left_out[0], "Try again, or choose another model or drafter.")
+                )
 
     def _on_choice(self, bundle: Bundle) -> None:
         if self.run.phase is TunePhase.IDLE:

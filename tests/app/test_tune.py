@@ -213,6 +213,24 @@ def test_a_model_that_cannot_be_loaded_is_said_in_place_and_can_be_loaded_anyway
     assert page.run.phase is TunePhase.IDLE
 
 
+def test_what_could_not_be_measured_is_said(qtbot: QtBot, open_app: OpenApp) -> None:
+    bench = BenchScript(left_out=("coding-3: The prompt is too long.",))
+    page = opened_page(open_app, bench=bench).window.tune
+    measure(qtbot, page)
+    assert page.result.left_out == "Left out: coding-3: The prompt is too long."
+
+
+def test_a_measurement_that_came_to_nothing_says_why(qtbot: QtBot, open_app: OpenApp) -> None:
+    bench = BenchScript(left_out=("The model's process was ended by the system.",))
+    failure = Failed(0, "DecodeFailed", "It failed.")
+    page = opened_page(open_app, Script(failure=failure), bench).window.tune
+    page.start()
+    qtbot.waitUntil(page.notice.isVisible, timeout=10_000)
+    assert page.notice.sentence == "The model's process was ended by the system."
+    assert [one.text() for one in page.notice.buttons] == ["Try again"]
+    assert page.lesson.isVisible()
+
+
 def test_a_running_comparison_is_named_and_can_be_stopped(qtbot: QtBot, open_app: OpenApp) -> None:
     window = opened_page(open_app, SLOW).window
     window.compare.start()

@@ -17,6 +17,7 @@ SAMPLED = SamplingSettings(temperature=1.0, top_k=3, top_p=0.95, min_p=0.02)
 N_FIRST = 4
 """The first token comes from the prompt; the others are the three of the first draft, if they are accepted."""
 MIN_EXPECTED = 5.0
+MIN_FREQUENT = 6
 
 Beginning = tuple[int, ...]
 
@@ -62,7 +63,7 @@ def p_value(truth: dict[Beginning, float], seen: Counter[Beginning]) -> float:
     """Return the probability of a deviation at least this large; the rare beginnings count as one."""
     n = seen.total()
     frequent = [beginning for beginning, share in truth.items() if share * n >= MIN_EXPECTED]
-    assert len(frequent) >= 10
+    assert len(frequent) >= MIN_FREQUENT
     expected = np.array([truth[beginning] * n for beginning in frequent])
     observed = np.array([seen[beginning] for beginning in frequent])
     rare = n - expected.sum()

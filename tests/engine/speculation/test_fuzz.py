@@ -10,7 +10,7 @@ from engine.llama.library import LlamaLibrary
 from tests.engine.speculation.fuzz import RandomLife, Workshop
 from tests.make_models.family import write_family
 
-N_SEQUENCES = 30
+N_SEQUENCES = 20
 
 
 @pytest.fixture(scope="module")
