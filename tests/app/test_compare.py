@@ -162,7 +162,7 @@ def test_a_bundle_that_does_not_load_says_why_and_what_to_do(qtbot: QtBot, open_
     page = open_app(replace(FAST, load_failure=failure)).window.compare
     run(qtbot, page)
     assert page.notice.sentence == "The vocabularies differ."
-    assert [button.accessibleName() for button in page.notice.buttons] == ["Try again"]
+    assert [button.accessibleName() for button in page.notice.buttons] == ["Choose another drafter"]
 
 
 def test_a_context_that_does_not_fit_can_be_loaded_anyway(qtbot: QtBot, open_app: OpenApp) -> None:
