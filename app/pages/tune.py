@@ -13,7 +13,7 @@ from app.session import EngineSession
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
 from app.tune import words
-from app.tune.run import TunePhase, TuneRun
+from app.tune.run import NOBODY_DRAFTS, TunePhase, TuneRun
 from app.tune.sharing import Sharing
 from app.tune.stored import StoredResults
 from app.tune.tools import BenchTools
@@ -213,8 +213,12 @@ class TunePage(QScrollArea):
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_about_memory:
             remedy = Remedy("Load anyway", lambda: self.start(check_memory=False))
+        elif trouble.is_about_drafter:
+            remedy = Remedy("Choose another drafter", self.picker.drafter.click)
         elif self._session.choice is None:
             remedy = Remedy("Choose a model", self.picker.target.click)
+        elif trouble is NOBODY_DRAFTS:
+            remedy = Remedy("Choose a drafter", self.picker.drafter.click)
         elif self._session.running:
             remedy = Remedy(f"Stop the {self._session.running}", self._session.stop_running)
         else:

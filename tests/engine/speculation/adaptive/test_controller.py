@@ -142,7 +142,7 @@ def test_a_sampled_draft_is_verified_whole() -> None:
         seen.append(len(draft.tokens))
         return draft
 
-    drafter.draft = spy  # type: ignore[method-assign]
+    drafter.draft = spy  # type: ignore[method-assign, assignment]
     lengths = [len(draft.tokens) for draft in rounds(policy, [drafter], 30, SAMPLED)]
     assert [length for length in lengths if length] == [n for n in seen if n]
 

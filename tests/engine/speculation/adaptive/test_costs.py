@@ -96,7 +96,7 @@ def test_a_longer_context_begins_with_what_the_shorter_taught() -> None:
     costs = measured((1, 0.1), (4, 0.2))
     assert bucket_of(10) != bucket_of(5000)
     assert table_of(costs, 5000).passes[4] == pytest.approx(2.0)
-    for _ in range(8):
+    for _ in range(40):
         costs.add_pass(1, 5000, 0.2)
         costs.add_pass(4, 5000, 0.8)
     assert table_of(costs, 5000).passes[4] == pytest.approx(4.0, rel=0.1)
