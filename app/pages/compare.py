@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWidget
 
@@ -25,12 +25,13 @@ from app.widgets.prompt_box import PromptBox
 from app.widgets.run_options import RunOptions
 from app.widgets.verdict_bar import VerdictBar
 from engine.measure.explain import explain
-from engine.worker.messages import SPECULATIVE_LANE, RoundDone
+from engine.worker.messages import RoundDone
 
 MARGIN_PX = 24
 _STACKED_BELOW_PX = 760
 _OPTIONS_BELOW_PX = 880
 _STACKED_TEXT_PX = 144
+_DRAFTING_MS = 300
 _PLAIN_LESSON = "The model answers alone: one pass over all its weights for every single token."
 _SPECULATIVE_LESSON = (
     "Something quick guesses a few tokens ahead, and the model checks them all in one pass. "
@@ -64,6 +65,9 @@ class ComparePage(QScrollArea):
         self.drafting = DraftStrip()
         self.verdict = VerdictBar()
         self.run = CompareRun(session, self)
+        self._drafting_due = QTimer(self)
+        self._drafting_due.setSingleShot(True)
+        self._drafting_due.setInterval(_DRAFTING_MS)
         self._lay_out()
         self._connect()
 
@@ -109,6 +113,7 @@ class ComparePage(QScrollArea):
         self.run.ended.connect(self._on_ended)
         self.run.troubled.connect(self._on_trouble)
         self._session.choice_changed.connect(lambda _: self._on_choice())
+        self._drafting_due.timeout.connect(self._show_drafting)
 
     # ------------------------------------------------------------------------------------------- doing
 
@@ -167,6 +172,7 @@ class ComparePage(QScrollArea):
         if phase is RunPhase.WAITING:
             for pane in self._lanes():
                 pane.start_over("waits for its turn")
+            self._drafting_due.stop()
             self.drafting.start_over()
             self.verdict.start_over("Waiting for both lanes.")
 
@@ -191,11 +197,18 @@ class ComparePage(QScrollArea):
                 pane.show_progress(race.fraction(lane))
             if lane.is_finished:
                 pane.show_finished(lane.reason, "")
-        drafted = [event.round for event in events if event.lane == SPECULATIVE_LANE]
-        if drafted:
-            self.drafting.add(drafted, explain(race.speculative.rounds))
+        if not self._drafting_due.isActive():
+            self._drafting_due.start()
         self._on_prompt_read()
         self.verdict.show_verdict(race.verdict(), race.detail())
+
+    def _show_drafting(self) -> None:
+        """Show what was drafted; a few times a second, for it looks at every round of the answer."""
+        self._drafting_due.stop()
+        race = self.run.race
+        if race is not None and race.speculative.rounds:
+            rounds = race.speculative.rounds
+            self.drafting.show_rounds(rounds, explain(rounds))
 
     def _on_lane_ended(self, index: int) -> None:
         race = self.run.race
@@ -213,6 +226,7 @@ class ComparePage(QScrollArea):
                 pane.show_finished(None, "")
             if race.difference is not None:
                 pane.show_difference(race.difference.index, race.difference.logit_gap)
+        self._show_drafting()
         self._name_race()
         announce(self, self.verdict.accessibleName())
 
@@ -245,6 +259,7 @@ class ComparePage(QScrollArea):
         if self.run.race is None:
             for pane in self._lanes():
                 pane.start_over()
+            self._drafting_due.stop()
             self.drafting.start_over()
             self.verdict.start_over()
 

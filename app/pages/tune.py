@@ -175,6 +175,7 @@ class TunePage(QScrollArea):
 
     def _on_choice(self, bundle: Bundle) -> None:
         if self.run.phase is TunePhase.IDLE:
+            self.notice.hide()
             self.result.show_applied("")
             self._show_for_choice()
             self.stored.ask(bundle)

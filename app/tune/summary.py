@@ -127,4 +127,6 @@ def headline(result: BenchResult) -> str:
     gain = best.speedup - 1.0
     if abs(gain) <= SAME_WITHIN:
         return f"{begin}: {mode_phrase(best.mode)}, about as fast as without."
-    return f"{begin}: {mode_phrase(best.mode)}, {'+' if gain > 0 else '−'}{share(abs(gain))}"
+    # The sign, the number and its unit stay on one line.
+    said = f"{'+' if gain > 0 else '−'}{share(abs(gain))}".replace(" ", "\u00a0")
+    return f"{begin}: {mode_phrase(best.mode)}, {said}"

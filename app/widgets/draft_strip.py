@@ -88,7 +88,7 @@ class DraftStrip(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._trace = DraftTrace()
+        self._trace, self._n_taken = DraftTrace(), 0
         self._title = ElidedLabel(TITLE, font=fonts.tabular(fonts.small()))
         self._title.setProperty("tone", "muted")
         self.bars = _Bars()
@@ -119,12 +119,13 @@ class DraftStrip(QWidget):
         return self._sentence.text()
 
     def start_over(self) -> None:
-        self._trace = DraftTrace()
+        self._trace, self._n_taken = DraftTrace(), 0
         self._show("")
 
-    def add(self, rounds: Sequence[Round], sentence: str) -> None:
-        """Take more rounds in; `sentence` is about all of them so far."""
-        self._trace = self._trace.plus(rounds)
+    def show_rounds(self, rounds: Sequence[Round], sentence: str) -> None:
+        """Show all rounds of an answer so far, which begin with those shown before, and a sentence about them."""
+        self._trace = self._trace.plus(rounds[self._n_taken :])
+        self._n_taken = len(rounds)
         self._show(sentence)
 
     def _show(self, sentence: str) -> None:

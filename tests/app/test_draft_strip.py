@@ -57,7 +57,8 @@ def test_the_strip_tells_all_of_it_in_words(qtbot: QtBot) -> None:
     qtbot.addWidget(strip)
     strip.resize(600, 80)
     strip.show()
-    strip.add(ROUNDS, "A sentence.")
+    strip.show_rounds(ROUNDS[:3], "")
+    strip.show_rounds(ROUNDS, "A sentence.")
     assert strip.title == "Guessed ahead, pass by pass · draft model 2 of 5, n-gram 1 of 5, nobody 2 of 5"
     assert strip.bars.accessibleName().endswith("nobody 2 of 5. A sentence.")
     assert strip.bars.words_at(QPoint(1, 5)).startswith("Pass 1: 1 of 3 guesses right")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
 
 from app import fonts
@@ -135,9 +135,8 @@ def _row(name: str, chips: QWidget, tip: str) -> QHBoxLayout:
     caption.setFixedHeight(28)
     row = QHBoxLayout()
     row.setSpacing(8)
-    row.addWidget(caption)
+    row.addWidget(caption, 0, Qt.AlignmentFlag.AlignTop)
     row.addWidget(chips, 1)
-    row.setAlignment(caption, caption.alignment())
     return row
 
 
