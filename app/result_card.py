@@ -8,6 +8,7 @@ from pathlib import Path
 from app.draft_lengths import draft_length_words
 from app.format import duration, ratio, share, speed
 from app.lane import Lane
+from engine.measure.explain import explain
 from engine.measure.report import (
     BASELINE,
     SPECULATIVE,
@@ -102,6 +103,8 @@ def _circumstances(result: RaceResult) -> list[str]:
     if result.loaded is not None:
         devices = ", ".join(device.description or device.name for device in result.loaded.devices)
         lines.append(f"- Computer: {devices}, {result.loaded.n_threads} threads")
+    if said := explain(result.speculative.rounds):
+        lines.append(f"- {said}")
     if result.difference is not None:
         gap = result.difference.logit_gap
         scores = "gap not measured" if gap is None else f"scores differ by {gap:.3g}"

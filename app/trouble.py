@@ -15,6 +15,7 @@ _GONE = "FileGone"
 _OFFLINE = "Offline"
 _GATED = "GatedRepository"
 _TOO_LARGE = "ContextTooLarge"
+_ABOUT_DRAFTER = ("PairUnfit", "DrafterCannotRun", "VocabularyMismatch")
 _LOAD_FAILED = "LoadFailed"
 # What memory the engine foresees has no kind of its own: engine/budget/refusal.py and engine/llama/context_settings.py.
 _NEEDS_MORE = "This model needs "
@@ -42,6 +43,11 @@ class Trouble:
     def is_gone(self) -> bool:
         """Whether a file is not there any more."""
         return self.kind == _GONE
+
+    @property
+    def is_about_drafter(self) -> bool:
+        """Whether another drafter would help."""
+        return self.kind in _ABOUT_DRAFTER
 
     @property
     def is_offline(self) -> bool:

@@ -45,6 +45,7 @@ from app.widgets.rail import Rail
 from app.widgets.shortcut_list import show_shortcuts
 from app.widgets.silence_notice import SilenceNotice
 from app.widgets.status_bar import StatusBar
+from engine.measure.explain import explain
 
 LEAST_SIZE = QSize(640, 480)
 FIRST_SIZE = QSize(1280, 800)
@@ -243,7 +244,7 @@ class Window(QMainWindow):
         if race is None:
             return
         metrics = race.speculative.metrics
-        self.status.show_truth(metrics, speculative=True)
+        self.status.show_truth(metrics, speculative=True, decided=self.compare.drafting.sentence)
         if race.loaded is not None:
             self.status.show_context(race.n_prompt_tokens + metrics.n_tokens, race.loaded.n_ctx)
 
@@ -251,7 +252,8 @@ class Window(QMainWindow):
         answer, loaded = self.chat.current_answer, self._session.state.loaded
         if answer is None:
             return
-        self.status.show_truth(answer.lane.metrics, speculative=answer.speculative)
+        decided = explain(answer.lane.rounds) if answer.speculative else ""
+        self.status.show_truth(answer.lane.metrics, speculative=answer.speculative, decided=decided)
         if loaded is not None:
             self.status.show_context(answer.n_prompt_tokens + answer.lane.metrics.n_tokens, loaded.n_ctx)
 

@@ -146,7 +146,7 @@ def speed_basis(advice: Advice, computer: ComputerSpeed, kind: DrafterKind | Non
     if advice.speculative is not None:
         ahead = speed_range(advice.speculative.low_tokens_per_s, advice.speculative.high_tokens_per_s)
         gains = "the gains that others measured on such a device are counted in"
-        if kind is not DrafterKind.MODEL:
+        if kind is None or not kind.has_weights:
             gains = "what looking up words seen before may gain is counted in"
         lines.append(f"With speculation: {ahead} tok/s; {gains}.")
     lines.append("Your own runs replace the forecast.")

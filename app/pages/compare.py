@@ -234,6 +234,8 @@ class ComparePage(QScrollArea):
             self.notice.tell(trouble, Remedy("Run again" if is_same else "Run the chosen one", self.start))
         elif trouble.is_about_memory:
             self.notice.tell(trouble, Remedy("Load anyway", lambda: self.start(check_memory=False)))
+        elif trouble.is_about_drafter:
+            self.notice.tell(trouble, Remedy("Choose another drafter", self.picker.drafter.click))
         elif trouble is MEASURING:
             self.notice.tell(trouble, Remedy("Stop it", self._session.stop_running), tone="plain")
         elif self._session.choice is None:

@@ -13,7 +13,7 @@ from app.session import EngineSession
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
 from app.tune import words
-from app.tune.run import TunePhase, TuneRun
+from app.tune.run import NOBODY_DRAFTS, TunePhase, TuneRun
 from app.tune.sharing import Sharing
 from app.tune.stored import StoredResults
 from app.tune.tools import BenchTools
@@ -168,6 +168,10 @@ class TunePage(QScrollArea):
             announce(self, self.result.sentence)
         else:
             self._show_for_choice()
+            if result.left_out:
+                self._on_trouble(
+                    Trouble(result.left_out[0], "Try again, or choose another model or drafter.")
+                )
 
     def _on_choice(self, bundle: Bundle) -> None:
         if self.run.phase is TunePhase.IDLE:
@@ -209,8 +213,12 @@ class TunePage(QScrollArea):
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_about_memory:
             remedy = Remedy("Load anyway", lambda: self.start(check_memory=False))
+        elif trouble.is_about_drafter:
+            remedy = Remedy("Choose another drafter", self.picker.drafter.click)
         elif self._session.choice is None:
             remedy = Remedy("Choose a model", self.picker.target.click)
+        elif trouble is NOBODY_DRAFTS:
+            remedy = Remedy("Choose a drafter", self.picker.drafter.click)
         elif self._session.running:
             remedy = Remedy(f"Stop the {self._session.running}", self._session.stop_running)
         else:

@@ -49,6 +49,11 @@ def progress_words(progress: BenchProgress) -> str:
     return " · ".join(parts)
 
 
+def left_out_words(result: BenchResult) -> str:
+    """Return what could not be measured, a sentence a line; "" where everything was."""
+    return "\n".join(f"Left out: {sentence}" for sentence in result.left_out)
+
+
 def applied_words(bundle: Bundle, mode: str) -> str:
     """Return what was taken over, and for what."""
     return f"From now on {bundle.name} answers {_with(mode)}, in Chat and in Compare."
@@ -67,7 +72,7 @@ def circumstances(result: BenchResult) -> str:
     parts = [f"{result.bundle}, drafted by {result.drafter}", f"temperature {result.temperature:g}"]
     parts.append(f"{where}, {count(machine.n_threads, 'thread')}")
     if result.measured_at:
-        parts.append(result.measured_at[:16].replace("T", " "))
+        parts.append(f"{result.measured_at[:16].replace('T', ' ')} UTC")
     if not result.is_complete:
         parts.append("not complete")
     return " · ".join(parts)

@@ -87,6 +87,11 @@ class StatusBar(QWidget):
         parts = (self._bundle, self._context, self._device, self._truth)
         return tuple(part.text() for part in parts if not part.isHidden())
 
+    @property
+    def details(self) -> dict[str, str]:
+        """Return what opens with a click, by its title."""
+        return dict(self._details.values())
+
     def show_model(self, state: ModelState) -> None:
         """Show what is loaded, or that it is loading."""
         is_loaded = state.phase is ModelPhase.LOADED and state.loaded is not None
@@ -120,10 +125,12 @@ class StatusBar(QWidget):
         self._dot.hide()
         self._truth.hide()
 
-    def show_truth(self, metrics: Metrics, *, speculative: bool) -> None:
+    def show_truth(self, metrics: Metrics, *, speculative: bool, decided: str = "") -> None:
+        """Show what speculation did; `decided` is a sentence about how far was drafted, and why not at all."""
         said = truth_words(metrics, speculative=speculative)
         self._dot.show_light(truth_light(metrics, speculative=speculative), said)
-        self._say(self._truth, said, "Speculation", f"{said}.\n\n{words.ACCEPTANCE}")
+        lines = [line for line in (f"{said}.", decided, words.ACCEPTANCE) if line]
+        self._say(self._truth, said, "Speculation", "\n\n".join(lines))
         self._dot.show()
         self._truth.show()
 

@@ -36,6 +36,9 @@ def print_devices(as_json: bool) -> int:
             "llama_cpp": listed.llama_cpp_version,
             "system_info": listed.llama_cpp_system_info,
             "devices": devices,
+            "drafters": [
+                {"kind": one.kind, "can_run": one.can_run, "reason": one.reason} for one in listed.drafters
+            ],
         }
         write_json(msgspec.json.encode(shown).decode())
     else:

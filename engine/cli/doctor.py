@@ -114,6 +114,11 @@ def _engine(client: EngineClient) -> Iterator[Finding]:
     yield Finding(f"llama.cpp {listed.llama_cpp_version} (llama-cpp-python {_version('llama_cpp_python')})")
     for device in listed.devices:
         yield Finding(describe_device(device))
+    yield from (
+        Finding(f"Drafters of the kind {one.kind} cannot run: {one.reason}.")
+        for one in listed.drafters
+        if not one.can_run
+    )
     if not any(device.kind in ("gpu", "igpu") for device in listed.devices):
         yield Finding("No GPU: this build of llama.cpp sees none, so answers come from the processor.")
     starter = find_starter()

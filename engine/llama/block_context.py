@@ -20,6 +20,7 @@ from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
 from engine.llama.eagle3_context import check_width, target_layers
+from engine.llama.markov_head import MarkovHead
 from engine.llama.model import Model
 from engine.llama.private import SELECTOR_TOP_K, find_private
 from engine.llama.state_batch import StateBatch
@@ -93,6 +94,11 @@ class BlockShape:
     def max_draft(self) -> int:
         return self.block_size - self.n_before
 
+    @property
+    def can_rebias(self) -> bool:
+        """Whether logits can be biased anew; what a scale or a cap has been applied to cannot."""
+        return self.is_dspark and not self.logit_scale and not self.softcap
+
     def transformed(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return `logits` with the scale and the cap that the drafter was trained with.
 
@@ -127,6 +133,7 @@ class BlockContext(StateContext):
         super().__init__(model, target, settings, cancel)
         top_k = find_private(SELECTOR_TOP_K)
         self.shape = BlockShape.of(model.file.header, top_k(model.pointer) if top_k is not None else 0)
+        self._markov = MarkovHead.of(model.file) if self.shape.can_rebias else None
         self.max_draft = min(self.shape.max_draft, self.n_batch - self.shape.n_before)
         self._mask = int(mask)
         is_m_rope = api.llama_model_rope_type(model.pointer) == api.LLAMA_ROPE_TYPE_MROPE
@@ -157,9 +164,9 @@ class BlockContext(StateContext):
             return self._lattice(self.states(count)[shape.n_before :])
         logits = shape.transformed(self.logit_rows(count)[shape.n_before :])
         if not shape.has_confidence_head:
-            return Block(list(logits))
+            return Block(list(logits), rebias=self._markov)
         # The confidence is repeated over the width of a state.
-        return Block(list(logits), self.states(count)[shape.n_before :, 0])
+        return Block(list(logits), self.states(count)[shape.n_before :, 0], self._markov)
 
     def _lattice(self, rows: NDArray[np.float32]) -> Lattice:
         """Return rows of k candidates (numbers of tokens as floats), then k x k scores, then padding."""

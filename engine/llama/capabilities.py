@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from engine.llama.private import (
@@ -17,6 +18,7 @@ from engine.llama.private import (
     PrivateFunction,
     find_private,
 )
+from engine.llama.symbols import Function
 from engine.models.bundle import DrafterKind
 from engine.models.capability import DrafterCapability
 
@@ -29,15 +31,17 @@ _NEEDED: Final[dict[DrafterKind, tuple[PrivateFunction, ...]]] = {
     DrafterKind.DSPARK: (*_STATES, *_LAYERS),
 }
 
+Find = Callable[[PrivateFunction], Function | None]
+
 
 def drafter_capabilities() -> tuple[DrafterCapability, ...]:
     """Return for every kind of drafter whether it can run, and why not."""
     return tuple(drafter_capability(kind) for kind in DrafterKind)
 
 
-def drafter_capability(kind: DrafterKind) -> DrafterCapability:
+def drafter_capability(kind: DrafterKind, find: Find = find_private) -> DrafterCapability:
     """Return whether drafters of `kind` can run: whether this build has the functions that they need."""
-    missing = [function.name for function in _NEEDED.get(kind, ()) if find_private(function) is None]
+    missing = [function.name for function in _NEEDED.get(kind, ()) if find(function) is None]
     if not missing:
         return DrafterCapability(kind)
     return DrafterCapability(kind, f"this build of llama.cpp lacks {missing[0]}, which such drafters need")

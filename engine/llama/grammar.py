@@ -46,11 +46,11 @@ class Grammar:
     def allowed_tokens(self) -> NDArray[np.int32]:
         """Return all tokens that may come next, ascending.
 
-        llama.cpp looks at every character of every token: 10 ms and more for a large vocabulary. Where the character
-        that a token begins with may not come next, neither may the token, so most are left out first.
+        llama.cpp looks at every character of every token: 20 ms and more for a large vocabulary. Where the byte that a
+        token begins with may not come next, neither may the token, so most are left out first.
         """
         possible = np.arange(self._vocabulary.n_tokens, dtype=np.int32)
-        stands_for = self._vocabulary.first_characters()
+        stands_for = self._vocabulary.first_bytes()
         single = np.flatnonzero(stands_for == possible).astype(np.int32)
         refused = np.zeros(len(possible), bool)
         refused[single] = ~self.allowed(single)

@@ -16,6 +16,7 @@ from engine.llama.drafter_contexts import drafter_settings, n_tapped_layers, tar
 from engine.llama.forecast import ForecastContext, ModelForecast
 from engine.llama.layer_split import LayerSplit
 from engine.llama.library import LlamaLibrary
+from engine.models.architectures import GIVES_WANTED_STATES
 from engine.models.bundle import DrafterChoice, DrafterKind
 
 MAX_MEASURED_CTX: Final = 1 << 20
@@ -181,7 +182,10 @@ class BundleForecast:
             _add(taken, HOST, Segment.SNAPSHOTS, sum(model.state_bytes(settings).values()))
         floats = settings.max_rows * model.n_vocab
         if self._choice.kind is not DrafterKind.MODEL:
-            floats += settings.max_rows * model.n_embd_out
+            gives_all = self._choice.kind is DrafterKind.MTP and (
+                model.header.architecture not in GIVES_WANTED_STATES
+            )
+            floats += (settings.n_batch if gives_all else settings.max_rows) * model.n_embd_out
         _add(taken, HOST, Segment.DRAFTER_OUTPUT, floats * _FLOAT_BYTES)
 
     def _open(self, kind: DrafterKind, n_gpu_layers: int) -> _Opened:

@@ -41,7 +41,7 @@ class Vocabulary:
         # A call into llama.cpp costs 20 µs after a pass, which leaves no cache warm; a look-up costs 2.
         self._pieces: dict[tuple[int, bool], bytes] = {}
         self._ends_answer: dict[int, bool] = {}
-        self._first_characters: NDArray[np.int32] | None = None
+        self._first_bytes: NDArray[np.int32] | None = None
 
     @property
     def pointer(self) -> Any:
@@ -103,25 +103,27 @@ class Vocabulary:
             known = self._ends_answer[token] = bool(api.llama_vocab_is_eog(self._pointer, token))
         return known
 
-    def first_characters(self) -> NDArray[np.int32]:
-        """Return for each token the token that is its first character alone, itself where there is none.
+    def first_bytes(self) -> NDArray[np.int32]:
+        """Return for each token the token that is its first byte alone, itself where there is none.
 
-        Only ASCII characters are looked at: others take several bytes, which may be spread over tokens. Control tokens
-        stand for themselves. Read once: it takes 0.2 s for 150,000 tokens.
+        What ends an answer stands for itself. Read once: it takes some tenths of a second for 150,000 tokens.
         """
-        if self._first_characters is None:
-            first = np.arange(self.n_tokens, dtype=np.int32)
-            pieces = [self._read_piece(token, special=True) for token in range(self.n_tokens)]
-            single = {
-                piece: token
-                for token, piece in enumerate(pieces)
-                if len(piece) == 1 and 0 < piece[0] < 128 and not self.is_end_of_answer(token)
-            }
-            for token, piece in enumerate(pieces):
-                if piece[:1] in single and not self.is_end_of_answer(token):
-                    first[token] = single[piece[:1]]
-            self._first_characters = first
-        return self._first_characters
+        if self._first_bytes is None:
+            self._first_bytes = self._read_first_bytes()
+        return self._first_bytes
+
+    def _read_first_bytes(self) -> NDArray[np.int32]:
+        pointer, buffer, read = self._pointer, self._piece_buffer, api.llama_token_to_piece
+        ends = list(map(api.llama_vocab_is_eog, repeat(pointer), range(self.n_tokens)))
+        beginnings: list[bytes] = []
+        single: dict[bytes, int] = {}
+        for token, ends_answer in enumerate(ends):
+            count = 0 if ends_answer else read(pointer, token, buffer, len(buffer), 0, True)
+            # A piece longer than the buffer is not written: it stands for itself.
+            beginnings.append(buffer[0] if count > 0 else b"")
+            if count == 1 and buffer[0] != b"\0":
+                single[buffer[0]] = token
+        return np.array([single.get(first, token) for token, first in enumerate(beginnings)], np.int32)
 
     def suppressed(self) -> tuple[int, ...]:
         """Return the tokens that this model must never produce (tokenizer.ggml.suppress_tokens)."""

@@ -9,7 +9,9 @@ it was fixed before: never that q_i is a good guess, nor that it looks at the to
 - DFlash: the rows of a block are independent of each other's tokens. A draft of incoherent tokens is accepted less
   often, and what is emitted has the target's distribution all the same.
 - DSpark: a Markov head in the graph biases row i by the *argmax* of row i - 1, whatever is drawn there
-  (src/models/dflash.cpp, `build_dspark_markov_head`). So every q_i is fixed before the first token is drawn.
+  (src/models/dflash.cpp, `build_dspark_markov_head`). So every q_i is fixed before the first token is drawn. Where
+  another token was drawn and the head can be read, row i is biased by that one instead: then q_i depends on token
+  i - 1, which is fixed, and on none after it.
 - DFlash 2: its selector gives scores of steps from candidate to candidate. q_i is a softmax of those that lead on
   from the token drawn before: it depends on that token, which is fixed, and on none after it.
 Confidences come with the block and are known before any token is chosen, so that a draft may end by them.
@@ -30,16 +32,24 @@ from engine.speculation.round import DraftSource
 from engine.speculation.state_reading import StateFollower, StateReader
 
 
+class Rebias(Protocol):
+    """A Markov head, for a draft that has left the likeliest path."""
+
+    def __call__(self, row: Logits, drawn: int, likeliest: int) -> Logits:
+        """Return `row`, which stands for the token `likeliest` before it, as it is after `drawn`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """What a block drafter says about the next tokens: `logits[i]`, shape (n_vocab,), of the token `i` places on.
 
     `confidences[i]` is what a confidence head thinks of it, None where there is no such head. Views until the next
-    pass.
+    pass. With `rebias` each row is about what follows the most likely token of the row before.
     """
 
     logits: Sequence[Logits]
     confidences: NDArray[np.float32] | None = None
+    rebias: Rebias | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +118,15 @@ class BlockDrafter:
 
 
 def _take(block: Block, chosen: DraftChooser) -> None:
+    drawn = likeliest = -1
     for i, row in enumerate(block.logits):
         confidence = None if block.confidences is None else float(block.confidences[i])
-        if chosen.choose(row, confidence) is None:
+        fitting = row if block.rebias is None or drawn == likeliest else block.rebias(row, drawn, likeliest)
+        token = chosen.choose(fitting, confidence)
+        if token is None:
             return
+        if block.rebias is not None:
+            drawn, likeliest = token, int(row.argmax())
 
 
 def _walk(lattice: Lattice, chosen: DraftChooser, n_target_vocab: int) -> None:

@@ -30,7 +30,7 @@ class NgramSettings:
 
     run_lengths: tuple[int, ...] = RUN_LENGTHS
     max_match: int = 24
-    max_places: int = 24
+    max_places: int = 8
     min_chance: float = 0.2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-RUN_LENGTHS: Final = (2, 4, 8)
+RUN_LENGTHS: Final = (1, 2, 4, 8)
 
 
 class Place(NamedTuple):

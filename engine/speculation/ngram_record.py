@@ -7,8 +7,8 @@ from bisect import bisect_right
 from enum import IntEnum
 from typing import Final
 
-_LENGTHS: Final = (2, 3, 4, 5, 6, 8, 12, 16, 24)
-"""Match lengths are counted in classes that begin at these; the first also holds shorter ones."""
+_LENGTHS: Final = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
+"""Match lengths are counted in classes that begin at these."""
 
 # How fast the record follows: the step of its logistic regression for what all classes share, and for one class.
 _SHARED_STEP: Final = 0.15
@@ -31,10 +31,10 @@ class Support(IntEnum):
 # Log-odds that a proposal is right, by support (rows) and length class, before anything is known of the text.
 # Counted over answers of SmolLM2-135M and Qwen2.5-0.5B to the prompts of benchmarks/prompts.json.
 _FIRST_GUESS: Final = (
-    (-0.2, 0.4, 0.9, 1.1, 1.5, 1.8, 2.2, 2.6, 3.2),
-    (0.4, 1.0, 1.6, 1.8, 2.2, 2.5, 2.8, 3.2, 4.0),
-    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6),
-    (-0.8, -0.6, -0.4, -0.3, -0.2, 0.0, 0.2, 0.4, 0.6),
+    (-1.0, -0.2, 0.4, 0.9, 1.1, 1.5, 1.8, 2.2, 2.6, 3.2),
+    (-0.4, 0.4, 1.0, 1.6, 1.8, 2.2, 2.5, 2.8, 3.2, 4.0),
+    (-0.4, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6),
+    (-1.2, -0.8, -0.6, -0.4, -0.3, -0.2, 0.0, 0.2, 0.4, 0.6),
 )
 
 

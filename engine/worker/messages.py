@@ -184,6 +184,7 @@ class DevicesListed(msgspec.Struct, frozen=True, tag=True):
     devices: tuple[Device, ...]
     llama_cpp_version: str
     llama_cpp_system_info: str
+    drafters: tuple[DrafterCapability, ...] = ()
 
 
 class MeasureDevicesProgress(msgspec.Struct, frozen=True, tag=True):

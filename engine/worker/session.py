@@ -164,7 +164,8 @@ class LlamaSession:
 
     def _list_devices(self, job: ListDevices) -> None:
         library = self._library
-        self._emit(DevicesListed(job.job, list_devices(), library.version, library.system_info))
+        capabilities = drafter_capabilities()
+        self._emit(DevicesListed(job.job, list_devices(), library.version, library.system_info, capabilities))
 
     def _measure_devices(self, job: MeasureDevices) -> None:
         tell = self._telling(lambda what, done: self._emit(MeasureDevicesProgress(job.job, what, done)))

@@ -108,7 +108,8 @@ class ScriptedProgress:
 class ScriptedBench:
     """Implements engine.bench.driver.Bench; what comes back from the service only says that a run is over."""
 
-    def __init__(self, plan: BenchPlan, bundle: Bundle) -> None:
+    def __init__(self, plan: BenchPlan, bundle: Bundle, left_out: tuple[str, ...] = ()) -> None:
+        self._left_out = left_out
         self._runs = [(task, mode) for _ in range(plan.repeat) for task in plan.tasks for mode in plan.modes]
         self._bundle = bundle
         self._done: list[tuple[str, str]] = []
@@ -123,7 +124,9 @@ class ScriptedBench:
     def take(self, event: ServiceEvent) -> bool:
         if not isinstance(event, Finished | Failed) or event.job != self._job or self._is_over:
             return False
-        if not self._is_cancelled and isinstance(event, Finished):
+        if isinstance(event, Failed):
+            self._is_cancelled = True
+        elif not self._is_cancelled:
             task, mode = self._runs[len(self._done)]
             self._done.append((task.category, mode))
         self._go_on()
@@ -148,7 +151,8 @@ class ScriptedBench:
 
     @property
     def result(self) -> BenchResult:
-        return _result(self._bundle, self._done, is_complete=len(self._done) == len(self._runs))
+        whole = _result(self._bundle, self._done, is_complete=len(self._done) == len(self._runs))
+        return msgspec.structs.replace(whole, left_out=self._left_out)
 
     def _go_on(self) -> None:
         if self._is_cancelled or len(self._done) == len(self._runs):
@@ -169,6 +173,7 @@ class BenchScript:
     kept: list[tuple[Bundle, BenchResult]] = field(default_factory=list)
     made: list[tuple[BenchPlan, Measured]] = field(default_factory=list)
     advice: str = ""
+    left_out: tuple[str, ...] = ()
     advised: list[int | None] = field(default_factory=list)
 
     def tools(self) -> BenchTools:
@@ -184,7 +189,7 @@ class BenchScript:
 
     def _make(self, plan: BenchPlan, measured: Measured) -> ScriptedBench:
         self.made.append((plan, measured))
-        return ScriptedBench(plan, measured.bundle)
+        return ScriptedBench(plan, measured.bundle, self.left_out)
 
     def _advise(self, _result: BenchResult, drafter_bytes: int | None) -> str:
         self.advised.append(drafter_bytes)

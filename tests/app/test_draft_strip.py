@@ -90,3 +90,14 @@ def test_a_fixed_length_is_shown_as_fixed(qtbot: QtBot, open_app: OpenApp) -> No
     qtbot.waitUntil(lambda: page.run.phase == "idle", timeout=20_000)
     assert {step.drafted for step in page.drafting.trace.steps} == {5}
     assert page.drafting.sentence.startswith("Drafted 5 tokens")
+
+
+def test_the_truth_light_of_a_chat_tells_why_nothing_was_drafted(qtbot: QtBot, open_app: OpenApp) -> None:
+    script = Script(text="One two three four five six.", speed=40.0, controller=((DraftSource.NONE, 0),))
+    window = open_app(script).window
+    window.show_page(0)
+    window.chat.composer.edit.setPlainText("Hello")
+    window.chat.send()
+    qtbot.waitUntil(lambda: window.chat.run.phase == "idle", timeout=20_000)
+    assert "On, nothing drafted" in window.status.texts
+    assert "would need 90 % acceptance, it has 41 %" in window.status.details["Speculation"]

@@ -66,7 +66,7 @@ def test_curated_ones_come_first_then_what_is_here_then_the_hub(state: ModelsSta
 def test_a_row_says_size_speed_fit_and_drafter(state: ModelsState) -> None:
     row = next(row for row in rows_of(state, hub_of(state), Filter()) if row.key == "gemma-4-12b")
     assert row.second == "Longer texts, careful answers"
-    assert row.third == "7.6 GB · ≈ 42–65 tok/s here"
+    assert row.third == "7.6 GB · ≈ 47–79 tok/s here"
     assert words.FIT_WORDS[row.fit] == "Tight"
     assert row.drafter == "MTP"
     assert "431 GB/s, measured" in row.tip

@@ -197,6 +197,7 @@ def test_nothing_is_measured_where_nothing_can_be_compared(open_app: OpenApp) ->
     page._session.choose(Bundle("x", BUNDLES[0].target, NO_DRAFTER))
     page.start()
     assert page.notice.sentence.startswith("Nobody guesses ahead")
+    assert [one.text() for one in page.notice.buttons] == ["Choose a drafter"]
 
 
 def test_a_model_that_cannot_be_loaded_is_said_in_place_and_can_be_loaded_anyway(
@@ -211,6 +212,37 @@ def test_a_model_that_cannot_be_loaded_is_said_in_place_and_can_be_loaded_anyway
     assert page.notice.sentence == failure.sentence
     assert [one.text() for one in page.notice.buttons] == ["Load anyway"]
     assert page.run.phase is TunePhase.IDLE
+
+
+def test_a_drafter_that_does_not_fit_is_said_with_a_way_to_another(qtbot: QtBot, open_app: OpenApp) -> None:
+    said = "This drafter does not fit the target: this model has no MTP head inside."
+    failure = Failed(0, "PairUnfit", said, "Choose another drafter.")
+    window = opened_page(open_app, Script(load_failure=failure)).window
+    window.tune.start()
+    qtbot.waitUntil(window.tune.notice.isVisible)
+    window.compare.start()
+    qtbot.waitUntil(lambda: window.compare.notice.sentence == said)
+    assert window.tune.notice.sentence == said
+    for notice in (window.tune.notice, window.compare.notice):
+        assert [one.text() for one in notice.buttons] == ["Choose another drafter"]
+
+
+def test_what_could_not_be_measured_is_said(qtbot: QtBot, open_app: OpenApp) -> None:
+    bench = BenchScript(left_out=("coding-3: The prompt is too long.",))
+    page = opened_page(open_app, bench=bench).window.tune
+    measure(qtbot, page)
+    assert page.result.left_out == "Left out: coding-3: The prompt is too long."
+
+
+def test_a_measurement_that_came_to_nothing_says_why(qtbot: QtBot, open_app: OpenApp) -> None:
+    bench = BenchScript(left_out=("The model's process was ended by the system.",))
+    failure = Failed(0, "DecodeFailed", "It failed.")
+    page = opened_page(open_app, Script(failure=failure), bench).window.tune
+    page.start()
+    qtbot.waitUntil(page.notice.isVisible, timeout=10_000)
+    assert page.notice.sentence == "The model's process was ended by the system."
+    assert [one.text() for one in page.notice.buttons] == ["Try again"]
+    assert page.lesson.isVisible()
 
 
 def test_a_running_comparison_is_named_and_can_be_stopped(qtbot: QtBot, open_app: OpenApp) -> None:

@@ -88,6 +88,7 @@ class ContextSlider(QWidget):
         super().__init__()
         self._contexts: tuple[int, ...] = ()
         self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName("Context")
         self.slider.setPageStep(1)
         self.slider.setMinimumWidth(120)
         self.slider.setFixedHeight(_HANDLE_PX + 6)

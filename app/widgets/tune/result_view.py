@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QFrame, QHBoxLayout, QMe
 from app import fonts
 from app.tune import words
 from app.tune.summary import FIGURE_WORDS, Figure, headline, mode_words
-from app.tune.words import circumstances
+from app.tune.words import circumstances, left_out_words
 from app.widgets.parts import button, label, rule, set_tone
 from app.widgets.tune.chart import SpeedupChart
 from app.widgets.tune.figures_table import FiguresTable
@@ -48,6 +48,7 @@ class ResultView(QFrame):
         self.share.clicked.connect(self._open_menu)
         self._applied = label(tone="accent", font=fonts.small(), wraps=True)
         self._facts = label(tone="muted", font=fonts.small(), wraps=True)
+        self._left_out = label(tone="warning", font=fonts.small(), wraps=True)
         self.chart = SpeedupChart()
         self.table = FiguresTable()
         self.table.chosen.connect(self.chart.choose)
@@ -59,6 +60,7 @@ class ResultView(QFrame):
         column.addLayout(self._top_row())
         column.addWidget(self._applied)
         column.addWidget(self._facts)
+        column.addWidget(self._left_out)
         column.addWidget(rule())
         column.addLayout(self._figures_row())
         column.addWidget(self._advice_title)
@@ -105,6 +107,10 @@ class ResultView(QFrame):
         return self._headline.text()
 
     @property
+    def left_out(self) -> str:
+        return self._left_out.text()
+
+    @property
     def advice(self) -> str:
         return self._advice.text()
 
@@ -119,6 +125,9 @@ class ResultView(QFrame):
         self._headline.setText(headline(result))
         set_tone(self._headline, "muted" if is_running or best is None else "")
         self._facts.setText(circumstances(result))
+        left_out = left_out_words(result)
+        self._left_out.setText(left_out)
+        self._left_out.setVisible(bool(left_out))
         self.chart.show_result(result)
         self.table.show_result(result)
         self.apply.setVisible(bool(self._best) and not is_running)

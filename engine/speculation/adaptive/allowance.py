@@ -12,8 +12,8 @@ MOST: Final = 4.0
 
 class Allowance:
     """Single passes that may be lost to trials: a little in advance, 1 % of what an answer takes, and a share of what
-    drafting has saved in it. So an answer in which drafting never pays loses 1 %, and one in which it paid does not give
-    up for long over a bad stretch.
+    drafting has saved in it. So an answer in which drafting never pays loses 1 %, and one in which it paid does not
+    give up for long over a bad stretch.
     """
 
     __slots__ = ("left",)

@@ -23,6 +23,7 @@ FREE_SOURCES: Final = frozenset({DraftSource.NGRAM})
 """Asking these costs next to nothing, so their draft is known before it is decided whom to ask."""
 
 _UNKNOWN_STEP: Final = 0.1
+_ROUNDS_PER_CATCH_UP: Final = 16
 _PATIENCE: Final = 0.1
 _EASY: Final = 0.95
 _N_EASY: Final = 30
@@ -172,7 +173,8 @@ class AdaptiveController:
         source = drafter.source
         outlook = self._outlook(source)
         fixed, step, missed = self._draft_cost(source, request, terms)
-        catch_up = terms.worth * missed * outlook.n_missed
+        # Having caught up, it can be asked for many rounds.
+        catch_up = terms.worth * missed * outlook.n_missed / _ROUNDS_PER_CATCH_UP
         gain = outlook.knowledge.gain
         if gain is None:
             _, gain = planned_length(terms.passes, terms.worth, outlook.usual, step, terms.n_max)

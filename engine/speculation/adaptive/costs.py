@@ -20,6 +20,7 @@ _SPEED_RATE: Final = 0.2
 _SPEED_JUMP: Final = 0.7
 _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
+_TELLING: Final = 0.25
 _PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
 _SINGLE_EVERY_FIRST: Final = 8
@@ -80,6 +81,10 @@ class Costs:
         usual_s = costs.known_s(n_pass, _N_REMEMBERED)
         if usual_s is not None:
             self._keep_pace(math.log(seconds / usual_s))
+            # The pace is changing, or this pass was disturbed: either way it tells nothing about its width, unless
+            # that goes on.
+            if costs.is_odd(n_pass, abs(math.log(seconds / usual_s) - self._log_pace) > _TELLING):
+                return
         costs.add(n_pass, seconds / self.pace)
 
     def add_draft(

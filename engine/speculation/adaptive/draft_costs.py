@@ -48,16 +48,18 @@ class DraftCosts:
         if self.n >= _N_TRUSTED:
             expected = self.seconds(n_steps, n_missed)
             seconds = min(max(seconds, expected / _OUTLIER), expected * _OUTLIER)
-        if n_missed >= _MISSED_MANY:
+        if not self.n:
+            n_passes = 1 if self.is_block else n_steps
+            self.missed_s = _MISSED_SHARE * seconds / (n_passes + _MISSED_SHARE * n_missed)
+        elif n_missed >= _MISSED_MANY:
             self._learn_missed(n_steps, n_missed, seconds)
         self._count(n_steps, max(0.0, seconds - n_missed * self.missed_s))
         self.n += 1
         self._fit()
 
     def _learn_missed(self, n_steps: int, n_missed: int, seconds: float) -> None:
-        if self.n:
-            measured = max(0.0, seconds - self.seconds(n_steps)) / n_missed
-            self.missed_s += _MISSED_RATE * (measured - self.missed_s)
+        measured = max(0.0, seconds - self.seconds(n_steps)) / n_missed
+        self.missed_s += _MISSED_RATE * (measured - self.missed_s)
 
     def _count(self, n_steps: int, seconds: float) -> None:
         self._weight = _FADE * self._weight + 1.0
@@ -76,5 +78,3 @@ class DraftCosts:
         slope = min(max(slope, 0.0), self._time / self._steps if self._steps else 0.0)
         self.step_s = slope
         self.fixed_s = max(0.0, (self._time - slope * self._steps) / self._weight)
-        if not self.missed_s:
-            self.missed_s = _MISSED_SHARE * (self.fixed_s + slope if not self.is_block else 0.0)

@@ -16,6 +16,7 @@ N_ENOUGH: Final = 3
 _PRIOR_SLOPE: Final = 0.06
 _PRIOR_WEIGHT: Final = 0.5
 _HOPEFUL_SLOPE: Final = 0.02
+_MOST_ODD: Final = 8
 _SLOPE_SHARE: Final = 0.6
 
 PRIOR: Final = tuple(1.0 + _PRIOR_SLOPE * max(0, width - 1) for width in range(MAX_WIDTH + 1))
@@ -43,6 +44,7 @@ class PassCosts:
     def __init__(self) -> None:
         self.widths: dict[int, Samples] = {}
         self._table: CostTable | None = None
+        self._n_odd: dict[int, int] = {}
 
     def add(self, width: int, seconds: float) -> None:
         samples = self.widths.get(width)
@@ -52,6 +54,11 @@ class PassCosts:
         samples.add(seconds)
         if samples.n <= N_ENOUGH or abs(samples.median - before) > 0.01 * before:
             self._table = None
+
+    def is_odd(self, width: int, is_unusual: bool) -> bool:
+        """Whether a pass over `width` tokens is to be left out: it `is_unusual`, and few in a row before it were."""
+        self._n_odd[width] = self._n_odd.get(width, 0) + 1 if is_unusual else 0
+        return 0 < self._n_odd[width] <= _MOST_ODD
 
     def known_s(self, width: int, n_enough: int = N_ENOUGH) -> float | None:
         """Return what a pass over `width` tokens takes, if that was measured `n_enough` times."""

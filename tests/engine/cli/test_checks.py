@@ -19,6 +19,8 @@ NO_DISPLAY = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
 def test_devices_are_listed_for_people_and_for_scripts() -> None:
     listed = json.loads(slipstream("devices", "--json").out)
     assert "cpu" in [device["kind"] for device in listed["devices"]]
+    assert all(drafter["can_run"] for drafter in listed["drafters"])
+    assert {"mtp", "eagle3", "dflash", "dspark"} <= {drafter["kind"] for drafter in listed["drafters"]}
     shown = slipstream("devices")
     assert shown.code == 0
     assert listed["llama_cpp"] in shown.out

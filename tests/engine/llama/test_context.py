@@ -146,6 +146,55 @@ def test_rejected_drafts_cost_no_prefill(llama: LlamaLibrary, tiny_models: Path,
             assert np.allclose(context.logits(0), from_scratch(model, [*tokens, 70]), atol=2e-2)
 
 
+ROLLING = ContextSettings(n_ctx=1024, n_threads=1, n_rs_seq=4)
+
+
+def test_a_running_state_is_rolled_back_without_evaluating_anything_again(
+    llama: LlamaLibrary, tiny_models: Path
+) -> None:
+    with Model.open(llama, tiny_models / "qwen35.gguf") as model:
+        tokens = (model.vocabulary.tokenize(TEXT) * 20)[:300]
+        with CountingContext(model, ROLLING) as context:
+            context.extend(tokens, 1)
+            n_bytes = context.snapshot_bytes
+            for n_rejected in (4, 1, 3, 2):
+                before = list(context.cached)
+                context.extend([65, 66, 67, 68, 69], 5)
+                context.rewind(len(before) + 5 - n_rejected)
+                tokens = list(context.cached)
+                context.extend([70], 1)
+                assert np.allclose(context.logits(0), from_scratch(model, [*tokens, 70]), atol=2e-2)
+            assert context.n_evaluated == 300 + 4 * 6
+            assert context.snapshot_bytes == n_bytes
+
+
+@pytest.mark.parametrize("how", ["twice", "over-two-passes", "longer-than-kept", "after-a-short-pass"])
+def test_what_cannot_be_rolled_back_is_evaluated_again_and_right(
+    llama: LlamaLibrary, tiny_models: Path, how: str
+) -> None:
+    """llama.cpp itself would take a state of another pass for one of this (src/llama-memory-recurrent.cpp)."""
+    with Model.open(llama, tiny_models / "qwen35.gguf") as model, Context(model, ROLLING) as context:
+        tokens = (model.vocabulary.tokenize(TEXT) * 20)[:300]
+        context.extend(tokens, 1)
+        if how == "longer-than-kept":
+            context.extend([*range(65, 73)], 8)
+            context.rewind(301)
+        else:
+            context.extend([65, 66, 67, 68], 4)
+            if how == "twice":
+                context.rewind(303)
+                context.rewind(301)
+            elif how == "over-two-passes":
+                context.extend([69, 70], 2)
+                context.rewind(302)
+            else:
+                context.extend([69], 1)
+                context.rewind(303)
+        kept = list(context.cached)
+        context.extend([75], 1)
+        assert np.allclose(context.logits(0), from_scratch(model, [*kept, 75]), atol=2e-2)
+
+
 def test_rewinding_to_the_end_keeps_the_cache_and_forward_is_refused(llama_model: Model) -> None:
     with Context(llama_model, SETTINGS) as context:
         context.extend([1, 2, 3], 1)

@@ -72,15 +72,20 @@ def test_the_end_is_allowed_where_the_grammar_is_complete(llama_model: Model) ->
         'root ::= "<" [^<>]* ">"',
         'root ::= ("é" | "日" | [a-c])+ " "?',
         "root ::= .*",
+        r'root ::= [^a-z"]* "日本"? [À-ÿ]{2}',
         grammar_text(GenerationSettings(json_schema=PERSON)),
     ],
 )
-def test_leaving_tokens_out_by_their_first_character_changes_nothing(llama_model: Model, text: str) -> None:
-    grammar, rng = Grammar(llama_model.vocabulary, text), np.random.default_rng(3)
-    for _ in range(40):
-        allowed = by_hand(llama_model, grammar)
+@pytest.mark.parametrize(("fixture", "n_tokens"), [("llama_model", 40), ("starter", 8)])
+def test_leaving_tokens_out_by_their_first_byte_changes_nothing(
+    request: pytest.FixtureRequest, fixture: str, n_tokens: int, text: str
+) -> None:
+    model: Model = request.getfixturevalue(fixture)
+    grammar, rng = Grammar(model.vocabulary, text), np.random.default_rng(3)
+    for _ in range(n_tokens):
+        allowed = by_hand(model, grammar)
         assert grammar.allowed_tokens().tolist() == allowed
-        going_on = [i for i in allowed if not llama_model.vocabulary.is_end_of_answer(i)]
+        going_on = [i for i in allowed if not model.vocabulary.is_end_of_answer(i)]
         if not going_on:
             break
         grammar.accept(int(rng.choice(going_on)))

@@ -16,6 +16,7 @@ from engine.llama.context import Context, ContextSettings
 from engine.llama.drafter_contexts import drafter_settings
 from engine.llama.eagle3_context import Eagle3Context, check_width
 from engine.llama.library import LlamaLibrary
+from engine.llama.markov_head import N_CANDIDATES, MarkovHead
 from engine.llama.model import Model
 from engine.llama.taps import LayerInputs
 from engine.models.bundle import DrafterKind
@@ -26,6 +27,7 @@ from engine.speculation.round import DraftSource, Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.reference.pairs import Pair, opened_pair
 from tests.gguf_patch import rename
+from tests.make_models.gguf_file import read_weights
 
 PLAIN: Final = ContextSettings(n_ctx=512, n_threads=1)
 OWN: Final = drafter_settings(PLAIN, DrafterKind.DFLASH, 0)
@@ -178,6 +180,26 @@ def test_a_block_needs_no_more_masks_than_tokens(llama: LlamaLibrary, tiny_model
     }
     assert [(shape.max_draft, shape.n_before) for shape in shapes.values()] == [(7, 1), (8, 0), (7, 1)]
     assert [shape.has_confidence_head for shape in shapes.values()] == [False, True, False]
+
+
+def test_a_markov_head_is_read_out_of_the_drafters_file(llama: LlamaLibrary, tiny_models: Path) -> None:
+    path = tiny_models / "llama-dspark.gguf"
+    weights = read_weights(path)
+    with Model.open(llama, path, role=ModelRole.DRAFTER) as model:
+        head = MarkovHead.of(model.file)
+        assert head is not None
+        row = np.random.default_rng(0).standard_normal(model.n_vocab).astype(np.float32)
+        rebiased = head(row, drawn=70, likeliest=71)
+    bias = weights["markov_w2.weight"] @ (weights["markov_w1.weight"][70] - weights["markov_w1.weight"][71])
+    possible = rebiased > -np.inf
+    assert possible.sum() == N_CANDIDATES
+    assert np.allclose(rebiased[possible], (row + bias)[possible], atol=1e-5)
+    assert row[possible].min() >= row[~possible].max()
+
+
+def test_a_drafter_without_a_markov_head_has_none(llama: LlamaLibrary, tiny_models: Path) -> None:
+    with Model.open(llama, tiny_models / "llama-dflash.gguf", role=ModelRole.DRAFTER) as model:
+        assert MarkovHead.of(model.file) is None
 
 
 def test_scale_and_cap_of_logits_are_applied_before_they_are_a_distribution(tiny_models: Path) -> None:

@@ -136,6 +136,7 @@ class NumpyBlocks(Entries):
 
     max_draft: int = 4
     confidences: Sequence[float] = ()
+    has_markov_head: bool = False
 
     def block(self, token: int, n_draft: int) -> Block:
         self.check()
@@ -143,4 +144,10 @@ class NumpyBlocks(Entries):
         for _ in range(n_draft):
             rows.append(self.rows[token])
             token = int(rows[-1].argmax())
-        return Block(rows, np.array(self.confidences[:n_draft], np.float32) if self.confidences else None)
+        confidences = np.array(self.confidences[:n_draft], np.float32) if self.confidences else None
+        return Block(rows, confidences, self.rebias if self.has_markov_head else None)
+
+    def rebias(self, row: Logits, drawn: int, likeliest: int) -> Logits:
+        assert drawn != likeliest
+        assert row is self.rows[likeliest]
+        return self.rows[drawn]

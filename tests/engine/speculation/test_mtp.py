@@ -148,33 +148,21 @@ def test_greedy_answer_is_the_targets_own(pair: Pair, n_draft: int) -> None:
         assert counts(iter(rounds))[1] > 15
 
 
-# (drafted, accepted) of llama-server for the same files, prompts and 160 tokens, a fresh one for each prompt; its
-# draft lengths 3 and 7, and 7 with p_min 0.5.
+# (drafted, accepted) of llama-server for the same files, prompts and 160 tokens, draft length 7, p_min 0.5, a fresh one
+# for each prompt. Every other setting is in tests/engine/speculation/reference.
 LLAMA_SERVER_COUNTS = {
-    "qwen35": {
-        (3, 0.0): [(223, 84), (186, 96), (219, 85)],
-        (7, 0.0): [(449, 94), (326, 112), (354, 107)],
-        (7, 0.5): [(54, 49), (86, 82), (70, 64)],
-    },
-    "step35": {
-        (3, 0.0): [(199, 92), (167, 103), (186, 96)],
-        (7, 0.0): [(199, 92), (167, 103), (186, 96)],
-        (7, 0.5): [(58, 55), (89, 79), (74, 71)],
-    },
-    "gemma4": {
-        (3, 0.0): [(224, 83), (231, 81), (205, 89)],
-        (7, 0.0): [(462, 91), (443, 94), (428, 95)],
-        (7, 0.5): [(77, 56), (93, 64), (89, 61)],
-    },
+    "qwen35": [(54, 49), (86, 82), (70, 64)],
+    "step35": [(58, 55), (89, 79), (74, 71)],
+    "gemma4": [(77, 56), (93, 64), (89, 61)],
 }
 
 
-@pytest.mark.parametrize(("n_draft", "p_min"), [(3, 0.0), (7, 0.0), (7, 0.5)])
-def test_drafted_and_accepted_are_what_llama_server_counts(pair: Pair, n_draft: int, p_min: float) -> None:
-    """In one conversation after another: nothing of one is left in the next."""
-    expected = LLAMA_SERVER_COUNTS[pair.target.model.architecture][n_draft, p_min]
-    got = [counts(pair.rounds(prompt, n_draft, min_confidence=p_min, max_tokens=160)) for prompt in PROMPTS]
-    assert got == expected
+def counts_of_all(pair: Pair) -> list[tuple[int, int]]:
+    return [counts(pair.rounds(prompt, 7, min_confidence=0.5, max_tokens=160)) for prompt in PROMPTS]
+
+
+def test_one_conversation_leaves_nothing_for_the_next(pair: Pair) -> None:
+    assert counts_of_all(pair) == LLAMA_SERVER_COUNTS[pair.target.model.architecture]
 
 
 @pytest.mark.parametrize("names", THE_SAME_ELSEWHERE, ids=name_of)
@@ -182,9 +170,7 @@ def test_a_sidecar_and_a_head_inside_draft_alike(
     llama: LlamaLibrary, tiny_models: Path, names: tuple[str, str]
 ) -> None:
     with opened(llama, tiny_models, *names) as made:
-        expected = LLAMA_SERVER_COUNTS[made.target.model.architecture][7, 0.5]
-        got = [counts(made.rounds(prompt, 7, min_confidence=0.5, max_tokens=160)) for prompt in PROMPTS]
-        assert got == expected
+        assert counts_of_all(made) == LLAMA_SERVER_COUNTS[made.target.model.architecture]
 
 
 def test_each_pass_is_over_accepted_tokens_alone(pair: Pair) -> None:
@@ -240,6 +226,20 @@ def test_a_prompt_of_many_passes_is_read_like_one_of_few(
             seen.append((tokens_of(rounds), *counts(iter(rounds))))
     assert seen[0][0] == seen[1][0]
     assert seen[0][1:] == pytest.approx(seen[1][1:], abs=6)
+
+
+@pytest.mark.parametrize("names", PAIRS[1:], ids=name_of)
+def test_a_window_that_is_gone_costs_drafts_and_no_answer(
+    llama: LlamaLibrary, tiny_models: Path, names: tuple[str, str]
+) -> None:
+    """With small passes a window has no more cells than it needs, and an edit far back finds them used again."""
+    with opened(llama, tiny_models, *names, 64) as made:
+        tokens = made.target.model.vocabulary.tokenize(LONG)
+        for kept in (len(tokens), 100, 300):
+            edited = [*tokens[:kept], *made.target.model.vocabulary.tokenize(PROMPTS[1], add_special=False)]
+            rounds = list(made.rounds(edited, max_tokens=80))
+            assert tokens_of(rounds) == made.plain(edited, max_tokens=80)
+            assert counts(iter(rounds))[1] > 20
 
 
 def test_a_one_token_prompt_is_answered(pair: Pair) -> None:

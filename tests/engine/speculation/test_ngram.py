@@ -13,7 +13,7 @@ from tests.numpy_models import NumpySampler, freely
 
 RNG = np.random.default_rng(0)
 SAMPLER = NumpySampler(SamplingSettings())
-EAGER = NgramSettings(min_chance=0.0)
+EAGER = NgramSettings(run_lengths=(2, 4, 8), min_chance=0.0)
 
 
 def draft_after(drafter: NgramDrafter, history: Sequence[int], n_max: int = 4) -> Draft:

@@ -34,8 +34,13 @@ def blocks(target: PublishingModel, n_ctx: int = N_CTX) -> tuple[Drafter, Entrie
     return BlockDrafter(model, target, N_VOCAB, DraftSource.DFLASH), model
 
 
+def markov_blocks(target: PublishingModel, n_ctx: int = N_CTX) -> tuple[Drafter, Entries]:
+    model = NumpyBlocks(target, DRAFT_TABLE, n_ctx, has_markov_head=True)
+    return BlockDrafter(model, target, N_VOCAB, DraftSource.DSPARK), model
+
+
 Make = Callable[[PublishingModel, int], tuple[Drafter, Entries]]
-KINDS = pytest.mark.parametrize("make", [eagle3, blocks])
+KINDS = pytest.mark.parametrize("make", [eagle3, blocks, markov_blocks])
 
 
 def target_of(table: np.ndarray[tuple[int, ...], np.dtype[np.float32]] = TABLE) -> PublishingModel:
@@ -144,6 +149,26 @@ def test_sampled_drafts_keep_the_distribution(make: Make) -> None:
     tokens = tokens_of(rounds)
     assert len(tokens) == n_tokens
     assert p_value(tokens, transition_matrix(table, SAMPLED)) > 1e-3
+
+
+def test_a_markov_head_follows_what_was_drawn() -> None:
+    target = target_of()
+    drafter, _ = markov_blocks(target)
+    drafter.begin([1])
+    target.extend([1], 1)
+    drafter.observe([1], 0)
+    sampler = NumpySampler(SAMPLED)
+    strayed = 0
+    for seed in range(40):
+        draft = drafter.draft([1, 2], 4, sampler, np.random.default_rng(seed), freely)
+        assert draft.distributions is not None
+        before = (2, *draft.tokens)
+        for token, q in zip(before, draft.distributions, strict=False):
+            truth = sampler.distribution(DRAFT_TABLE[token])
+            assert q.ids.tolist() == truth.ids.tolist()
+            assert np.allclose(q.probs, truth.probs)
+            strayed += token != int(DRAFT_TABLE[2].argmax())
+    assert strayed
 
 
 # ----------------------------------------------------------------------------------------------------- gates

@@ -137,7 +137,8 @@ def simulate(
         draft_s = sum(_draft_s(computer, drafter) for drafter in drafters) * pace
         verify_s = computer.pass_s(1 + len(draft.tokens)) * pace
         measured = (draft_s * _noise(computer, rng), verify_s * _noise(computer, rng))
-        certainty = None if draft.skip is None else drafters[0].text.certainties[len(history)]
+        surest = max(drafter.text.certainties[len(history)] for drafter in drafters)
+        certainty = None if draft.skip is None else surest
         policy.learn(RoundCost(1 + len(draft.tokens), len(history), draft, accepted, *measured, certainty))
         history += [GOOD] * (accepted + 1)
         done.n_tokens += accepted + 1
