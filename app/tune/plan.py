@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from engine.bench.plan import AUTO, DEFAULT_MODES, OFF, BenchPlan, Task
+from engine.speculation.settings import SamplingSettings
 
 MODES = tuple(mode for mode in DEFAULT_MODES if mode != OFF)
 """What can be chosen; off is always measured, everything is compared with it."""
@@ -21,6 +22,7 @@ class TuneSettings(msgspec.Struct, frozen=True):
     modes: tuple[str, ...] = (AUTO, "1", "2", "4", "8")
     n_tasks: int = 1
     repeat: int = 1
+    temperature: float = 0.0
 
 
 def kinds_in(tasks: Sequence[Task]) -> tuple[str, ...]:
@@ -36,4 +38,5 @@ def make_plan(tasks: Sequence[Task], settings: TuneSettings) -> BenchPlan:
             taken[task.category] += 1
             chosen.append(task)
     modes = tuple(mode for mode in MODES if mode in settings.modes)
-    return BenchPlan(tuple(chosen), (OFF, *modes), max(1, settings.repeat))
+    sampling = SamplingSettings(temperature=settings.temperature)
+    return BenchPlan(tuple(chosen), (OFF, *modes), max(1, settings.repeat), sampling)

@@ -26,6 +26,10 @@ MODES = (
 MODE_TIP = "Whether this draft length is measured"
 N_TASKS = "How many different prompts of each kind are answered; more make the figures surer and take longer."
 REPEAT = "How often each prompt is answered in each way; the median counts, so that a hiccup does not."
+TEMPERATURE = (
+    "0 always takes the likeliest token; at higher values answers vary, and fewer guesses are accepted as a rule. "
+    "Measure with what you chat with."
+)
 FIGURE_TIPS = {
     Figure.SPEEDUP: "How many times as fast as without guessing ahead: the geometric mean over prompts",
     Figure.SPEED: "Tokens per second while answering: the median over answers",

@@ -294,6 +294,7 @@ def test_what_is_to_be_measured_is_remembered(qtbot: QtBot, open_app: OpenApp) -
     first = opened_page(open_app).window
     small(first.tune, "maths", modes=("3", AUTO))
     first.tune.plan.repeat.setValue(3)
+    first.tune.plan.temperature.setValue(0.7)
     wanted = first.tune.plan.settings
     first.close()
     assert open_app(QUICK).window.tune.plan.settings == wanted

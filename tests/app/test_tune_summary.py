@@ -22,6 +22,7 @@ from app.tune.words import applied_words, circumstances, progress_words
 from engine.bench.plan import AUTO, OFF
 from engine.bench.results import BenchResult, ModeFigures
 from engine.models.bundle import Bundle
+from engine.speculation.settings import SamplingSettings
 from tests.app.scripted_bench import KINDS, TASKS, ScriptedProgress, result_of
 
 BUNDLE = Bundle("Qwen 1.5B", "/models/qwen.gguf")
@@ -100,6 +101,7 @@ def test_the_plan_takes_so_many_prompts_of_each_kind_and_always_measures_off() -
     assert plan.modes == (OFF, "4")
     assert len(plan.tasks) == 2 * (len(KINDS) - 1)
     assert plan.n_runs == 2 * (len(KINDS) - 1) * 2 * 3
+    assert make_plan(TASKS, TuneSettings(temperature=0.7)).sampling == SamplingSettings(temperature=0.7)
     assert make_plan(TASKS, TuneSettings(modes=("hostile", "-1"))).modes == (OFF,)
 
 

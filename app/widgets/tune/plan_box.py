@@ -14,6 +14,7 @@ from app.tune.plan import MODES, MOST_REPEATS, MOST_TASKS, TuneSettings, kinds_i
 from app.tune.summary import kind_words, mode_words
 from app.widgets.flow import FlowLayout
 from app.widgets.parts import TintedButton, button, label
+from app.widgets.run_options import temperature_box
 from engine.bench.plan import BenchPlan, Task
 
 _CAPTION_PX = 104
@@ -40,6 +41,8 @@ class PlanBox(QWidget):
         )
         self.n_tasks = _number("Prompts of each kind", settings.n_tasks, MOST_TASKS, words.N_TASKS)
         self.repeat = _number("Repeats", settings.repeat, MOST_REPEATS, words.REPEAT)
+        self.temperature = temperature_box(settings.temperature)
+        self.temperature.setToolTip(words.TEMPERATURE)
         self._size = label(tone="muted", font=fonts.tabular(fonts.small()), wraps=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -49,14 +52,19 @@ class PlanBox(QWidget):
         column.addWidget(self._numbers())
         for chips in (self.kinds, self.modes):
             chips.changed.connect(self._on_change)
-        for box in (self.n_tasks, self.repeat):
+        for box in (self.n_tasks, self.repeat, self.temperature):
             box.valueChanged.connect(lambda _: self._on_change())
         self._show_size()
 
     def _numbers(self) -> QWidget:
         holder = QWidget()
         flow = FlowLayout(holder, gap_px=16, line_px=8)
-        for name, box in (("Prompts of each kind", self.n_tasks), ("Repeats", self.repeat)):
+        boxes = (
+            ("Prompts of each kind", self.n_tasks),
+            ("Repeats", self.repeat),
+            ("Temperature", self.temperature),
+        )
+        for name, box in boxes:
             pair = QWidget()
             row = QHBoxLayout(pair)
             row.setContentsMargins(0, 0, 0, 0)
@@ -78,6 +86,7 @@ class PlanBox(QWidget):
             modes=self.modes.chosen,
             n_tasks=self.n_tasks.value(),
             repeat=self.repeat.value(),
+            temperature=round(self.temperature.value(), 2),
         )
 
     @property
