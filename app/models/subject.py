@@ -102,7 +102,7 @@ class Subject:
 
     def _own_drafter(self) -> tuple[DrafterOption, ...]:
         if self.is_whole_offer and self.installed is not None:
-            choice = self.installed.runnable_bundle.drafter
+            choice = self.installed.bundle.drafter
             return (DrafterOption(choice.kind, words.drafter_words(choice.kind)),)
         entry = self.offer.entry if self.offer else None
         if entry is None:
@@ -142,7 +142,7 @@ class Subject:
     def _picked_bundle(self) -> Bundle | None:
         if self.installed is None:
             return None
-        own, picked = self.installed.runnable_bundle, self.picked_drafter
+        own, picked = self.installed.bundle, self.picked_drafter
         if self.is_whole_offer and self.local:
             choices = (*(one.choice for one in self.local), NO_DRAFTER)
             return msgspec.structs.replace(own, drafter=choices[min(self.drafter, len(choices) - 1)])

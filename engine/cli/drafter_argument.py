@@ -88,9 +88,7 @@ def best_here(target: str) -> DrafterChoice:
         found = suggest_local(Path(target), read_shelf(), read_facts)
     except SlipstreamError:
         return NGRAM_DRAFTER
-    return next(
-        (one.choice for one in found if one.verdict.can_run and not one.verdict.remark), NGRAM_DRAFTER
-    )
+    return next((one.choice for one in found if one.verdict.fits and not one.verdict.remark), NGRAM_DRAFTER)
 
 
 def _named(what: str, find_file: FindFile) -> DrafterChoice:

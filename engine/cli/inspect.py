@@ -50,7 +50,7 @@ def _as_json(file: str, facts: ModelFacts, verdict: PairVerdict | None) -> dict[
     told |= {name: value for name, value in msgspec.structs.asdict(facts).items() if name != "path"}
     told["drafts_as"] = facts.drafter_kind
     if verdict is not None:
-        told["pair"] = {**msgspec.structs.asdict(verdict), "can_run": verdict.can_run}
+        told["pair"] = msgspec.structs.asdict(verdict)
     return told
 
 

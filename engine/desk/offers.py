@@ -47,7 +47,7 @@ def _figures(
     downloaded: Mapping[str, InstalledModel], others: Sequence[InstalledModel]
 ) -> dict[str, OwnFigures]:
     here = {**downloaded, **{model.id: model for model in others}}
-    return {id_: own_figures(model.runnable_bundle) for id_, model in here.items()}
+    return {id_: own_figures(model.bundle) for id_, model in here.items()}
 
 
 def _name(entry: CatalogueEntry | None, installed: InstalledModel | None) -> str:

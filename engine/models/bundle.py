@@ -30,9 +30,6 @@ class DrafterKind(StrEnum):
         return self is not DrafterKind.NONE
 
 
-RUNNABLE_DRAFTERS = frozenset(DrafterKind)
-"""What this version can decode with; a build of llama.cpp may lack what some of them need."""
-
 ROLLBACK_TOKENS: Final = 8
 """Tokens of a draft that a running state can be rolled back over, where the architecture allows it.
 
@@ -55,10 +52,6 @@ class DrafterChoice(msgspec.Struct, frozen=True):
     def has_ngram(self) -> bool:
         """Whether n-gram lookup drafts, alone or beside another drafter."""
         return self.kind is DrafterKind.NGRAM or (self.with_ngram and self.kind.has_weights)
-
-    @property
-    def can_run(self) -> bool:
-        return self.kind in RUNNABLE_DRAFTERS
 
 
 NO_DRAFTER = DrafterChoice(DrafterKind.NONE)

@@ -16,7 +16,7 @@ from engine.models.architectures import (
     PUBLISHES_HIDDEN_STATES,
     PUBLISHES_LAST_LAYER,
 )
-from engine.models.bundle import RUNNABLE_DRAFTERS, DrafterKind
+from engine.models.bundle import DrafterKind
 from engine.models.facts import ModelFacts
 from engine.models.file_kind import FileKind
 from engine.models.mtp_heads import MANY_HEADS
@@ -35,11 +35,6 @@ class PairVerdict(msgspec.Struct, frozen=True):
     fits: bool
     reason: str = ""
     remark: str = ""
-
-    @property
-    def can_run(self) -> bool:
-        """Whether this version can decode with it."""
-        return self.fits and self.kind in RUNNABLE_DRAFTERS
 
 
 NGRAM_FITS: Final = PairVerdict(DrafterKind.NGRAM, fits=True)

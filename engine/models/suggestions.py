@@ -92,11 +92,9 @@ def _order(target: Candidate, suggestion: Suggestion) -> tuple[int, float, int, 
     if verdict.kind is DrafterKind.NGRAM:
         group = 1
     elif not verdict.fits:
-        group = 4
-    elif verdict.remark:
         group = 3
     else:
-        group = 0 if verdict.can_run else 2
+        group = 2 if verdict.remark else 0
     if candidate is None:
         return group, 0, 0, 0, ""
     bits = abs(bits_of(candidate.quantisation) - bits_of(target.quantisation))

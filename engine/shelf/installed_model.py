@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.models.bundle import Bundle
 
 
 class Place(StrEnum):
@@ -46,10 +46,3 @@ class InstalledModel(msgspec.Struct, frozen=True):
     @property
     def can_remove(self) -> bool:
         return self.place is Place.DOWNLOADED
-
-    @property
-    def runnable_bundle(self) -> Bundle:
-        """Return what can be loaded: n-gram stands in for a drafter that this version cannot decode with."""
-        if self.bundle.drafter.can_run:
-            return self.bundle
-        return Bundle(self.bundle.name, self.bundle.target, NGRAM_DRAFTER)

@@ -41,7 +41,7 @@ def list_installed(
     opened: Sequence[str] = (), *, starter: Callable[[], Bundle | None] = find_starter
 ) -> tuple[Bundle, ...]:
     """Return what can be loaded: every model of the shelf, with a drafter that this version can decode with."""
-    return tuple(model.runnable_bundle for model in list_shelf(opened=opened, starter=starter))
+    return tuple(model.bundle for model in list_shelf(opened=opened, starter=starter))
 
 
 def list_shelf(

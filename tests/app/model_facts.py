@@ -14,7 +14,7 @@ from engine.budget.budget import (
     SpeedOrContext,
 )
 from engine.hub.listing import DrafterOption, HubModel, HubRepo, Quantisation
-from engine.models.bundle import NGRAM_DRAFTER, RUNNABLE_DRAFTERS, Bundle, DrafterKind
+from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterKind
 from engine.models.catalogue import CatalogueEntry, MeasuredSpeedup, MemoryFacts
 from engine.models.description import Device
 from engine.models.remote import RemoteBundle, RemoteFile
@@ -204,8 +204,7 @@ def advice_of(entry: CatalogueEntry, *, is_measured: bool = False) -> Advice:
     fit, sentence = _FITS.get(key, (Fit.FITS, "It fits with room to spare."))
     plain = 431e9 / entry.bundle.target[0].size_bytes * _LAYER_SPEEDS.get(key, 1.0)
     low, high = (entry.speedups[0].low, entry.speedups[0].high) if entry.speedups else (1.0, 1.0)
-    if entry.bundle.drafter_kind not in (RUNNABLE_DRAFTERS - {DrafterKind.NGRAM}):
-        # What is guessed until its own drafter can be used are words seen before.
+    if entry.bundle.drafter_kind is DrafterKind.NGRAM:
         low, high = _NGRAM_GAIN
     return Advice(
         key,

@@ -82,7 +82,7 @@ def measure(client: EngineClient) -> ComputerSpeed:
 
 
 def _figures(installed: dict[str, InstalledModel]) -> dict[str, OwnFigures]:
-    return {remote_id: own_figures(model.runnable_bundle) for remote_id, model in installed.items()}
+    return {remote_id: own_figures(model.bundle) for remote_id, model in installed.items()}
 
 
 def _print(advice: Advice, entry: CatalogueEntry, *, is_here: bool) -> None:

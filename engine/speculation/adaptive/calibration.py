@@ -75,6 +75,7 @@ class Calibration:
 
 def _place(confidence: float) -> tuple[int, float]:
     """Return the knot to the left of `confidence` and how far it is on the way to the next."""
-    confidence = min(max(confidence, 0.0), 1.0) if confidence == confidence else 0.0
-    left = min(bisect_right(KNOTS, confidence), len(KNOTS) - 1) - 1
+    if not 0.0 < confidence < 1.0:
+        return (len(KNOTS) - 2, 1.0) if confidence >= 1.0 else (0, 0.0)
+    left = bisect_right(KNOTS, confidence) - 1
     return left, (confidence - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])

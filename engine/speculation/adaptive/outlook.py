@@ -88,11 +88,13 @@ class Outlook:
     def judged(self, draft: Draft, accepted: int) -> None:
         """`draft` was verified: learn from each of its tokens that the target looked at."""
         n_judged = min(accepted + 1, len(draft.tokens))
-        for i in range(n_judged):
-            confidence = draft.confidences[i] if i < len(draft.confidences) else UNTOLD
+        told = (draft.confidences or (UNTOLD,) * n_judged)[:n_judged]
+        # All are judged by one curve, which is drawn afresh once what they taught is in it.
+        expected = [self.chance(confidence) for confidence in told]
+        for i, (confidence, chance) in enumerate(zip(told, expected, strict=True)):
             is_accepted = i < accepted
-            surprise = is_accepted - self.chance(confidence)
-            self.shift = min(max(self.shift + _SHIFT_RATE * surprise, -_MOST_SHIFT), _MOST_SHIFT)
+            shift = self.shift + _SHIFT_RATE * (is_accepted - chance)
+            self.shift = min(max(shift, -_MOST_SHIFT), _MOST_SHIFT)
             self.knowledge.calibration.learn(confidence, is_accepted)
         self._n_unjudged = 0
         self._judge_pause = _FIRST_TRIAL if accepted else min(2 * self._judge_pause, _LONGEST_PAUSE)

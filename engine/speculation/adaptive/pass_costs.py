@@ -17,6 +17,7 @@ _PRIOR_SLOPE: Final = 0.06
 _PRIOR_WEIGHT: Final = 0.5
 _HOPEFUL_SLOPE: Final = 0.02
 _MOST_ODD: Final = 8
+_TELLING_CHANGE: Final = 0.02
 _SLOPE_SHARE: Final = 0.6
 
 PRIOR: Final = tuple(1.0 + _PRIOR_SLOPE * max(0, width - 1) for width in range(MAX_WIDTH + 1))
@@ -52,7 +53,7 @@ class PassCosts:
             samples = self.widths[width] = Samples()
         before = samples.median
         samples.add(seconds)
-        if samples.n <= N_ENOUGH or abs(samples.median - before) > 0.01 * before:
+        if samples.n <= N_ENOUGH or abs(samples.median - before) > _TELLING_CHANGE * before:
             self._table = None
 
     def is_odd(self, width: int, is_unusual: bool) -> bool:

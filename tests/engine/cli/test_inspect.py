@@ -72,7 +72,7 @@ def test_whether_it_can_draft_for_a_model_is_said(capsys: pytest.CaptureFixture[
     assert main(["inspect", str(MODELS / "llama-eagle3.gguf"), "--for", str(MODELS / "step35.gguf")]) == 0
     assert "It does not fit that model: in this llama.cpp" in capsys.readouterr().out
     pair = inspect_json(LLAMA_DRAFT, "--for", LLAMA)["pair"]
-    assert pair == {"kind": "model", "fits": True, "reason": "", "remark": "", "can_run": True}
+    assert pair == {"kind": "model", "fits": True, "reason": "", "remark": ""}
 
 
 def test_a_file_on_the_hub_is_described_from_its_header(hub: HubServer, tmp_path: Path) -> None:

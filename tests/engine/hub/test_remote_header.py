@@ -171,7 +171,7 @@ def test_a_bundle_comes_as_one_of_headers(hub: HubServer, tmp_path: Path) -> Non
     remote = RemoteBundle("tiny", "Tiny", (target,), DrafterKind.MODEL, (drafter,))
     bundle = fetch_bundle_headers(remote, tmp_path, endpoint=hub.endpoint)
     assert (bundle.name, bundle.drafter.kind) == ("Tiny", DrafterKind.MODEL)
-    assert judge(read_facts(Path(bundle.target)), read_facts(Path(bundle.drafter.path))).can_run
+    assert judge(read_facts(Path(bundle.target)), read_facts(Path(bundle.drafter.path))).fits
     alone = fetch_bundle_headers(RemoteBundle("tiny", "Tiny", (target,)), tmp_path, endpoint=hub.endpoint)
     assert alone.drafter == NGRAM_DRAFTER
 

@@ -58,7 +58,7 @@ def model(path: Path, tokens: list[str], **more: Entry) -> ModelFacts:
 def test_the_pairs_that_were_trained_for_each_other_fit(target: str, drafter: str, kind: DrafterKind) -> None:
     verdict = judge(facts(target), facts(drafter))
     assert (verdict.fits, verdict.kind, verdict.reason) == (True, kind, "")
-    assert verdict.can_run
+    assert verdict.fits
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_pairs_that_were_trained_for_each_other_fit(target: str, drafter: st
 def test_a_wrong_pair_is_refused_with_its_reason(target: str, drafter: str, said: str) -> None:
     verdict = judge(facts(target), facts(drafter))
     assert not verdict.fits
-    assert not verdict.can_run
+    assert not verdict.fits
     assert said in verdict.reason
 
 
@@ -286,7 +286,7 @@ def test_different_kinds_of_vocabularies_and_other_ends_are_named(tmp_path: Path
 def test_a_drafter_that_is_no_smaller_fits_with_a_remark() -> None:
     target, drafter = facts("llama-draft.gguf"), facts("llama.gguf")
     verdict = judge(target, drafter)
-    assert verdict.can_run
+    assert verdict.fits
     assert "would slow it down" in verdict.remark
     assert judge(drafter, target).remark == ""
     middling = msgspec.structs.replace(target, read_bytes=drafter.read_bytes * 2 // 3)

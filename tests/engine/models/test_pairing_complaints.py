@@ -49,7 +49,7 @@ def test_after_any_number_of_downloads_every_file_is_offered_or_has_its_reason()
     ]
     suggestions = suggest_drafters(target, others)
     assert len(suggestions) == len(others) + 2  # n-gram and the head inside
-    assert suggestions[0].verdict.can_run
+    assert suggestions[0].verdict.fits
     assert all(s.verdict.fits or s.verdict.reason for s in suggestions)
     fitting = [s.verdict.fits for s in suggestions]
     assert fitting == sorted(fitting, reverse=True)
@@ -76,7 +76,7 @@ def test_who_converted_a_model_and_what_it_is_called_does_not_matter(tmp_path: P
         ("x.gguf", ""),
         ("g2.gguf", "models/tmp"),
     ):
-        assert judge(target, written(tmp_path / file, tokens, name)).can_run
+        assert judge(target, written(tmp_path / file, tokens, name)).fits
 
 
 def test_a_likely_name_with_another_vocabulary_is_refused_and_a_hybrid_target_takes_any_that_fits(
@@ -90,7 +90,7 @@ def test_a_likely_name_with_another_vocabulary_is_refused_and_a_hybrid_target_ta
     other = written(tmp_path / "qwen3-0.6b.gguf", [*tokens[:499], "<think>"], "Qwen3 0.6B")
     verdict = judge(target, other)
     assert "token 499 is “w499” in the target and “<think>” in the drafter" in verdict.reason
-    assert judge(facts("qwen35-nomtp.gguf"), facts("llama-draft.gguf")).can_run
+    assert judge(facts("qwen35-nomtp.gguf"), facts("llama-draft.gguf")).fits
 
 
 def test_a_gemma_4_assistant_is_offered_for_its_model() -> None:
@@ -149,7 +149,7 @@ def test_the_choice_is_free_and_says_what_speaks_against_one() -> None:
 @pytest.mark.parametrize("name", ["llama.gguf", "qwen35.gguf", "step35.gguf", "gemma4.gguf"])
 def test_n_gram_lookup_needs_no_second_model_and_goes_with_every_target(name: str) -> None:
     """lmstudio-bug-tracker#1531: there is no way to speculate without a second download."""
-    runnable = [s.choice for s in suggest_drafters(candidate(name), []) if s.verdict.can_run]
+    runnable = [s.choice for s in suggest_drafters(candidate(name), []) if s.verdict.fits]
     assert NGRAM_DRAFTER in runnable
     assert all(not choice.path for choice in runnable)
 

@@ -28,7 +28,7 @@ def order(target: Candidate, *candidates: Candidate) -> list[str]:
 def test_there_is_always_one_to_offer_and_it_needs_no_file() -> None:
     (only,) = suggest_drafters(candidate("llama.gguf"), [])
     assert only.choice == NGRAM_DRAFTER
-    assert only.verdict.can_run
+    assert only.verdict.fits
 
 
 def test_what_can_run_comes_first_then_n_gram_and_what_does_not_fit_comes_last_with_its_reason() -> None:
@@ -54,7 +54,7 @@ def test_a_head_inside_is_offered_and_needs_no_path() -> None:
     suggestions = suggest_drafters(candidate("qwen35.gguf"), [candidate("mtp-qwen35.gguf")])
     assert [s.name for s in suggestions] == ["MTP head inside the model", "n-gram", "mtp-qwen35.gguf"]
     assert suggestions[0].choice == DrafterChoice(DrafterKind.MTP)
-    assert suggestions[0].verdict.can_run
+    assert suggestions[0].verdict.fits
     assert "inside already" in suggestions[2].verdict.reason
 
 

@@ -108,7 +108,6 @@ def test_a_drafter_beside_its_target_is_its_drafter_and_no_chat_model(tmp_path: 
     (model,) = shelf(tmp_path, tmp_path).models
     assert model.bundle.drafter == DrafterChoice(DrafterKind.EAGLE3, str(drafter))
     assert model.size_bytes > drafter.stat().st_size
-    assert model.runnable_bundle == model.bundle
 
 
 def test_a_drafter_made_for_another_target_stays_alone(tmp_path: Path) -> None:
@@ -247,7 +246,7 @@ def test_nothing_is_written_where_models_lie(tmp_path: Path) -> None:
     assert state() == before
 
 
-def test_what_can_be_loaded_has_a_drafter_that_can_run(tmp_path: Path, tiny_models: Path) -> None:
+def test_what_can_be_loaded_has_its_drafter(tmp_path: Path, tiny_models: Path) -> None:
     starter = Bundle("Starter", str(tiny_models / "llama.gguf"))
     opened = [str(tiny_models / "qwen35.gguf"), str(tiny_models / "mtp-qwen35.gguf")]
     bundles = list_installed(opened, starter=lambda: starter)
@@ -255,4 +254,3 @@ def test_what_can_be_loaded_has_a_drafter_that_can_run(tmp_path: Path, tiny_mode
     assert [bundle for bundle in bundles if bundle.target in opened] == [
         Bundle("qwen35", opened[0], DrafterChoice(DrafterKind.MTP))
     ]
-    assert all(bundle.drafter.can_run for bundle in bundles)

@@ -17,7 +17,7 @@ SAMPLED = SamplingSettings(temperature=1.0, top_k=3, top_p=0.95, min_p=0.02)
 N_FIRST = 4
 """The first token comes from the prompt; the others are the three of the first draft, if they are accepted."""
 MIN_EXPECTED = 5.0
-MIN_FREQUENT = 6
+MIN_FREQUENT = 5
 
 Beginning = tuple[int, ...]
 

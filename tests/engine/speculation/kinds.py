@@ -39,10 +39,6 @@ class Kind:
     with_ngram: bool = False
 
     @property
-    def can_run(self) -> bool:
-        return DrafterChoice(self.kind).can_run
-
-    @property
     def learns(self) -> bool:
         """Whether its drafts depend on what came true before: n-gram lookup keeps a record, whatever the text."""
         return DrafterChoice(self.kind, with_ngram=self.with_ngram).has_ngram
@@ -62,31 +58,27 @@ def _find(written: Path, name: str) -> Path:
 _MODEL, _MTP, _EAGLE3 = DrafterKind.MODEL, DrafterKind.MTP, DrafterKind.EAGLE3
 _DFLASH, _DSPARK = DrafterKind.DFLASH, DrafterKind.DSPARK
 
-KINDS = tuple(
-    kind
-    for kind in (
-        Kind("ngram", "llama", DrafterKind.NGRAM),
-        Kind("draft-model", "llama", _MODEL, "llama-draft"),
-        Kind("draft-model-and-ngram", "llama", _MODEL, "llama-draft", with_ngram=True),
-        Kind("draft-model-of-hybrid", "qwen35-nomtp", _MODEL, "llama-draft"),
-        Kind("draft-model-of-windows", "gemma4", _MODEL, "llama-draft"),
-        Kind("mtp-inside", "qwen35", _MTP),
-        Kind("mtp-beside", "qwen35-nomtp", _MTP, "mtp-qwen35"),
-        Kind("mtp-chained", "step35", _MTP),
-        Kind("mtp-shared", "gemma4", _MTP, "mtp-gemma4"),
-        Kind("mtp-and-ngram", "gemma4", _MTP, "mtp-gemma4", with_ngram=True),
-        Kind("mtp-of-experts", "glm4moe", _MTP),
-        Kind("mtp-chained-fused", "mimo2", _MTP),
-        Kind("eagle3", "llama", _EAGLE3, "llama-eagle3"),
-        Kind("eagle3-d2t", "llama", _EAGLE3, "llama-eagle3-d2t"),
-        Kind("eagle3-of-hybrid", "qwen35", _EAGLE3, "qwen35-eagle3"),
-        Kind("dflash", "llama", _DFLASH, "llama-dflash"),
-        Kind("dflash-of-hybrid", "qwen35", _DFLASH, "qwen35-dflash"),
-        Kind("dflash2", "llama", _DFLASH, "llama-dflash2"),
-        Kind("dspark", "llama", _DSPARK, "llama-dspark"),
-        Kind("dspark-noanchor", "llama", _DSPARK, "llama-dspark-noanchor"),
-    )
-    if kind.can_run
+KINDS = (
+    Kind("ngram", "llama", DrafterKind.NGRAM),
+    Kind("draft-model", "llama", _MODEL, "llama-draft"),
+    Kind("draft-model-and-ngram", "llama", _MODEL, "llama-draft", with_ngram=True),
+    Kind("draft-model-of-hybrid", "qwen35-nomtp", _MODEL, "llama-draft"),
+    Kind("draft-model-of-windows", "gemma4", _MODEL, "llama-draft"),
+    Kind("mtp-inside", "qwen35", _MTP),
+    Kind("mtp-beside", "qwen35-nomtp", _MTP, "mtp-qwen35"),
+    Kind("mtp-chained", "step35", _MTP),
+    Kind("mtp-shared", "gemma4", _MTP, "mtp-gemma4"),
+    Kind("mtp-and-ngram", "gemma4", _MTP, "mtp-gemma4", with_ngram=True),
+    Kind("mtp-of-experts", "glm4moe", _MTP),
+    Kind("mtp-chained-fused", "mimo2", _MTP),
+    Kind("eagle3", "llama", _EAGLE3, "llama-eagle3"),
+    Kind("eagle3-d2t", "llama", _EAGLE3, "llama-eagle3-d2t"),
+    Kind("eagle3-of-hybrid", "qwen35", _EAGLE3, "qwen35-eagle3"),
+    Kind("dflash", "llama", _DFLASH, "llama-dflash"),
+    Kind("dflash-of-hybrid", "qwen35", _DFLASH, "qwen35-dflash"),
+    Kind("dflash2", "llama", _DFLASH, "llama-dflash2"),
+    Kind("dspark", "llama", _DSPARK, "llama-dspark"),
+    Kind("dspark-noanchor", "llama", _DSPARK, "llama-dspark-noanchor"),
 )
 
 
