@@ -17,6 +17,9 @@ from tests.engine.speculation.kinds import KINDS, open_kind
 from tests.make_models.family import write_family
 from tests.make_models.reference import PROMPTS
 
+# Their random weights have one text to say.
+SINGLE_MINDED = ("glm4moe", "mimo2")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -29,7 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_family(Path(folder))
         for kind in KINDS:
-            if arguments.only in kind.name:
+            if arguments.only in kind.name and kind.target not in SINGLE_MINDED:
                 opened = open_kind(library, kind, Path(folder))
                 print(f"{kind.name:26} p = {deviation(opened, PROMPTS[1], arguments.seeds):.4f}", flush=True)
                 opened.close()

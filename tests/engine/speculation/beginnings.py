@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy.stats import chisquare
 
 from engine.llama.sampler import ChainSampler
 from engine.speculation.cache import evaluate_missing, n_reusable
+from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.kinds import OpenKind
 
@@ -22,13 +23,21 @@ MIN_FREQUENT = 5
 Beginning = tuple[int, ...]
 
 
-def deviation(opened: OpenKind, prompt: str, n_seeds: int) -> float:
+Answer = Callable[[OpenKind, Sequence[int], int], Iterator[Round]]
+"""Begins the answer to a prompt with a seed; it is to go on for a few tokens more than are looked at."""
+
+
+def with_fixed_length(opened: OpenKind, prompt: Sequence[int], seed: int) -> Iterator[Round]:
+    return opened.rounds(prompt, settings=SAMPLED, n_draft=3, max_tokens=N_FIRST + 4, seed=seed)
+
+
+def deviation(opened: OpenKind, prompt: str, n_seeds: int, answer: Answer = with_fixed_length) -> float:
     """Return the p-value of the beginnings of `n_seeds` sampled answers, 0.0 if the target never says one of them."""
     tokens = opened.tokens(prompt)
     opened.bundle.forget()
     truth = true_distribution(opened, tokens)
     opened.bundle.forget()
-    seen = Counter(sampled_beginning(opened, tokens, seed) for seed in range(n_seeds))
+    seen = Counter(beginning_of(answer(opened, tokens, seed)) for seed in range(n_seeds))
     return p_value(truth, seen) if set(seen) <= set(truth) else 0.0
 
 
@@ -49,10 +58,9 @@ def true_distribution(opened: OpenKind, prompt: Sequence[int]) -> dict[Beginning
     return beginnings
 
 
-def sampled_beginning(opened: OpenKind, prompt: Sequence[int], seed: int) -> Beginning:
-    """Return the first tokens of one answer; it may be longer, so that drafts may be."""
+def beginning_of(rounds: Iterator[Round]) -> Beginning:
     tokens: list[int] = []
-    for done in opened.rounds(prompt, settings=SAMPLED, n_draft=3, max_tokens=N_FIRST + 4, seed=seed):
+    for done in rounds:
         tokens.extend(done.tokens)
         if len(tokens) >= N_FIRST:
             break

@@ -18,9 +18,11 @@ import numpy as np
 from engine.errors import Cancelled
 from engine.llama.context import Context, ContextSettings
 from engine.llama.library import LlamaLibrary
+from engine.speculation.adaptive.controller import AdaptiveController
+from engine.speculation.adaptive.learned import Learned
 from engine.speculation.cache import evaluate_missing, n_reusable
 from engine.speculation.draft_length import FixedLength
-from engine.speculation.protocols import Draft, Drafter, DraftRequest, Logits, RoundCost
+from engine.speculation.protocols import Draft, Drafter, DraftPolicy, DraftRequest, Logits, RoundCost
 from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.kinds import GREEDY, KINDS, Kind, OpenKind, open_kind
@@ -102,6 +104,7 @@ class RandomLife:
         target = self.chance.choice(sorted({kind.target for kind in KINDS}))
         self.kinds = [kind for kind in KINDS if kind.target == target]
         self.pairs: dict[str, OpenKind] = {}
+        self.learned = Learned()
         self.history: list[int] = []
         self.n_prompt = 0
         self.switch_drafter()
@@ -199,6 +202,11 @@ class RandomLife:
         self.history = [*prompt, *said]
         self.note(f"{what}{'' if settings.is_greedy else ' sampled'} {type(policy).__name__}", len(said))
         self.check_answer(said, settings)
+
+    def policy(self, settings: SamplingSettings) -> DraftPolicy:
+        fixed = FixedLength(self.chance.randint(0, MAX_DRAFT))
+        controller = AdaptiveController(self.learned, settings.temperature)
+        return self.chance.choice((RandomPolicy(self.chance), fixed, controller))
 
     def _said(self, rounds: Iterator[Round], n_rounds: int) -> Iterator[int]:
         with contextlib.suppress(Cancelled):

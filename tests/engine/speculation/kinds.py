@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -137,6 +138,7 @@ class OpenKind:
         max_tokens: int = 40,
         seed: int = 0,
         target: Target | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> Iterator[Round]:
         """Return the rounds of an answer, not begun yet; with `n_draft` 0 the drafters are not there at all."""
         vocabulary = self.bundle.target.vocabulary
@@ -149,6 +151,7 @@ class OpenKind:
             text=AnswerText(vocabulary.piece),
             max_tokens=max_tokens,
             rng=np.random.default_rng(seed),
+            clock=clock,
         )
 
     def close(self) -> None:
@@ -162,7 +165,7 @@ def open_kind(library: LlamaLibrary, kind: Kind, written: Path, n_ctx: int = 102
     return OpenKind(kind, bundle, cancel)
 
 
-@dataclass(frozen=True)
+@dataclass
 class SmallPasses:
     """A target whose passes are shorter than the context could make them."""
 
@@ -197,6 +200,22 @@ class SmallPasses:
 
     def is_end_of_answer(self, token: int) -> bool:
         return self.context.is_end_of_answer(token)
+
+
+class DearTarget(SmallPasses):
+    """A target beside whose passes drafting costs next to nothing, by its own `clock`."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context, context.n_batch)
+        self._now_s = 0.0
+
+    def clock(self) -> float:
+        self._now_s += 1e-3
+        return self._now_s
+
+    def extend(self, tokens: Sequence[int], n_rows: int) -> None:
+        self._now_s += 1.0 + 0.1 * len(tokens)
+        super().extend(tokens, n_rows)
 
 
 def tokens_of(rounds: Iterator[Round] | Sequence[Round]) -> list[int]:

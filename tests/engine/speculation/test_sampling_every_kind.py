@@ -4,16 +4,20 @@ they can be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from engine.llama.library import LlamaLibrary
 from engine.measure.metrics import measure
+from engine.speculation.adaptive.controller import AdaptiveController
+from engine.speculation.adaptive.learned import Learned
+from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.beginnings import SAMPLED, deviation
-from tests.engine.speculation.kinds import DISTINCT, KINDS, Kind, OpenKind, open_kind
+from tests.engine.speculation.kinds import DISTINCT, KINDS, DearTarget, Kind, OpenKind, open_kind, tokens_of
 from tests.make_models.family import write_family
 from tests.make_models.reference import PROMPTS
 
@@ -59,6 +63,8 @@ COMPARABLE = [
     kind for kind in KINDS if (kind.target, kind.drafter) in LLAMA_SERVER_ACCEPTANCE and not kind.with_ngram
 ]
 
+CONTROLLED = [kind for kind in DISTINCT if kind.name in ("draft-model", "mtp-shared")]
+
 
 def name_of(kind: Kind) -> str:
     return kind.name
@@ -78,11 +84,35 @@ def test_the_first_tokens_have_the_targets_distribution(opened: OpenKind) -> Non
     assert deviation(opened, PROMPTS[1], N_SEEDS) > SIGNIFICANCE
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("opened", CONTROLLED, indirect=True, ids=name_of)
+def test_they_have_it_too_where_the_controller_decides(opened: OpenKind) -> None:
+    learned, lengths = Learned(), Counter[int]()
+
+    def answer(opened: OpenKind, prompt: Sequence[int], seed: int) -> Iterator[Round]:
+        target = DearTarget(opened.context)
+        policy = AdaptiveController(learned, SAMPLED.temperature)
+        for done in opened.rounds(
+            prompt,
+            settings=SAMPLED,
+            policy=policy,
+            target=target,
+            clock=target.clock,
+            max_tokens=12,
+            seed=seed,
+        ):
+            lengths[len(done.drafted)] += 1
+            yield done
+
+    assert deviation(opened, PROMPTS[1], N_SEEDS, answer) > SIGNIFICANCE
+    assert len(lengths) > 4
+
+
 @pytest.mark.parametrize("opened", DISTINCT, indirect=True, ids=name_of)
 def test_drafting_is_sampled_alike_with_the_same_seed(opened: OpenKind) -> None:
     prompt = opened.tokens(PROMPTS[0])
     runs = [list(opened.rounds(prompt, settings=SAMPLED, seed=7)) for _ in range(2)]
-    assert [done.tokens for done in runs[0]] == [done.tokens for done in runs[1]]
+    assert tokens_of(runs[0]) == tokens_of(runs[1])
     assert measure(runs[0]).drafted > 0 or opened.kind.name == "ngram"
 
 
