@@ -157,9 +157,8 @@ class BlockContext(StateContext):
         tokens = [token, *[self._mask] * (count - 1)]
         n_wanted = 0 if shape.selector_top_k else count
         self._block_batch.fill(range(first, first + count), tokens=tokens, n_wanted=n_wanted)
+        # The masks leave keys and values of their own, which the caller takes back.
         self.decode(self._block_batch)
-        # The masks left keys and values of their own.
-        self.rewind(first)
         if shape.selector_top_k:
             return self._lattice(self.states(count)[shape.n_before :])
         logits = shape.transformed(self.logit_rows(count)[shape.n_before :])
@@ -179,6 +178,7 @@ class BlockContext(StateContext):
         self.read(np.zeros((self.n_batch, self._state_batch.width), np.float32), (), keep_outputs=False)
         self.rewind(0)
         self.block(self._mask, self.max_draft)
+        self.rewind(0)
 
 
 def _number(value: object) -> float:

@@ -73,7 +73,8 @@ class BlockModel(StateReader, Protocol):
     def block(self, token: int, n_draft: int) -> Block | Lattice:
         """Return what it says about `n_draft` tokens after `token`, which follows the entries.
 
-        The entries stay as they are. Raises Cancelled or DecodeFailed.
+        What the block puts after them stays until `rewind`, which what it said outlives. Raises Cancelled or
+        DecodeFailed.
         """
 
 
@@ -109,6 +110,7 @@ class BlockDrafter:
         if n_draft <= 0 or not self._follower.catch_up(history):
             return Draft()
         block = self._model.block(history[-1], n_draft)
+        self._follower.drop_draft()
         chosen = DraftChooser(sampler, rng, gate, self._n_target_vocab)
         if isinstance(block, Lattice):
             _walk(block, chosen, self._n_target_vocab)

@@ -69,7 +69,8 @@ class Eagle3Drafter:
             return Draft()
         if n_read == n_entries:
             # Asked twice about one history.
-            self._model.rewind(n_entries)
+            if not self._follower.drop_draft():
+                return Draft()
             self._model.read_last_again(history[-1])
         chosen = DraftChooser(sampler, rng, gate, self._n_target_vocab)
         while (token := chosen.choose(self._model.logits())) is not None and len(chosen) < n_max:

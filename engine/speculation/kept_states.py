@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 States = NDArray[np.float32]
 
+MAX_WAITING: Final = 128
+"""Most states that a drafter keeps for later: they are wide, and rounds without a draft leave theirs unread."""
+
 _SPARE_ROWS: Final = 64
 
 
@@ -56,5 +59,6 @@ class KeptStates:
             self._rows[: self._count] = self._rows[n_dropped : n_dropped + self._count]
             self.start += n_dropped
 
-    def clear(self) -> None:
-        self.start = self._count = 0
+    def clear(self, start: int = 0) -> None:
+        """Forget every row; the next one is expected at position `start`."""
+        self.start, self._count = start, 0

@@ -15,19 +15,16 @@ does a round without a draft.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.speculation.cache import common_prefix
 from engine.speculation.choosing import DraftChooser
-from engine.speculation.kept_states import KeptStates
+from engine.speculation.kept_states import MAX_WAITING, KeptStates
 from engine.speculation.protocols import Draft, Gate, HiddenStates, Logits, Sampler
 from engine.speculation.round import DraftSource
-
-MAX_WAITING: Final = 256
-"""Most accepted tokens whose hidden states wait for a draft to be asked for; then the head evaluates them."""
 
 
 class MtpHeads(Protocol):
@@ -127,13 +124,15 @@ class MtpDrafter:
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
         """Take the target's states of `tokens`; evaluate those of a prompt at once."""
-        if not self._heads.shares_cells:
-            self._note(tokens, first_position)
-            if first_position - min(self._n_cells) >= MAX_WAITING:
-                self._catch_up(first_position)
-        self._waiting.put(first_position + 1, self._states.rows())
         if self._heads.shares_cells:
+            # There are no cells to make up for: a draft begins with a state of the last pass.
+            self._waiting.clear()
+            self._waiting.put(first_position + 1, self._states.rows())
             return
+        self._note(tokens, first_position)
+        if first_position - min(self._n_cells) >= MAX_WAITING:
+            self._catch_up(first_position)
+        self._waiting.put(first_position + 1, self._states.rows())
         if not self._waiting.covers(min(self._n_cells)) and self._waiting.start > min(self._n_cells):
             # Passes of the target were missed: nothing can be made of the rest until the next `begin`.
             self._forget()
@@ -187,7 +186,8 @@ class MtpDrafter:
         self._waiting.truncate(n)
         self._n_cells = [min(n_cells, n) for n_cells in self._n_cells]
         # The last state stays: the next draft may be for the same history.
-        self._waiting.drop_before(min(*self._n_cells, n - 1))
+        n_right = n if self._heads.shares_cells else min(self._n_cells)
+        self._waiting.drop_before(min(n_right, n - 1))
 
     def _note(self, tokens: Sequence[int], first_position: int) -> None:
         """Take `tokens` into what is known; where they differ from it, the cells are void."""

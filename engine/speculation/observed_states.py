@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine.speculation.cache import common_prefix
-
-States = NDArray[np.float32]
+from engine.speculation.kept_states import KeptStates, States
 
 
 class ObservedStates:
@@ -22,12 +18,18 @@ class ObservedStates:
     """
 
     def __init__(self, width: int, lookahead: int) -> None:
-        self._width, self._lookahead = width, lookahead
+        self._lookahead = lookahead
         self._tokens: list[int] = []
         """Tokens by position: those whose states were shown, and what the entries depend on beyond them."""
-        self._waiting: States = np.zeros((0, width), np.float32)
-        self.n_shown = 0
-        self.n_read = 0
+        self._waiting = KeptStates(width)
+
+    @property
+    def n_read(self) -> int:
+        return self._waiting.start
+
+    @property
+    def n_shown(self) -> int:
+        return self._waiting.end
 
     @property
     def n_waiting(self) -> int:
@@ -54,10 +56,8 @@ class ObservedStates:
             self.forget()
             return
         self._keep(holding, max(holding, min(self.n_shown, first_position)))
-        already_there = self.n_shown - first_position
-        self._waiting = np.concatenate((self._waiting, rows[already_there:]))
+        self._waiting.put(self.n_shown, rows[self.n_shown - first_position :])
         self._tokens[first_position:] = tokens
-        self.n_shown = len(self._tokens)
 
     def settle(self, history: Sequence[int]) -> bool:
         """Drop what does not belong to `history` (rejected drafts); return whether the states of all of it but the
@@ -71,7 +71,7 @@ class ObservedStates:
 
     def waiting(self, n_states: int) -> States:
         """Return the next `n_states` states to be read: shape (n_states, width), a view."""
-        return self._waiting[:n_states]
+        return self._waiting.between(self.n_read, self.n_read + n_states)
 
     def tokens_from(self, position: int) -> Sequence[int]:
         """Return the tokens from `position` on."""
@@ -79,8 +79,7 @@ class ObservedStates:
 
     def mark_read(self, n_states: int) -> None:
         """The next `n_states` states are in the drafter's cache."""
-        self._waiting = self._waiting[n_states:]
-        self.n_read += n_states
+        self._waiting.drop_before(self.n_read + n_states)
 
     def expect(self, token: int) -> None:
         """`token` follows those shown: the last entry may depend on it before its own state is shown."""
@@ -95,6 +94,7 @@ class ObservedStates:
         return max(0, min(self.n_read, n_tokens - self._lookahead))
 
     def _keep(self, n_read: int, n_shown: int) -> None:
-        n_waiting = n_shown - self.n_read if n_read == self.n_read else 0
-        self._waiting = self._waiting[:n_waiting]
-        self.n_read, self.n_shown = n_read, n_shown
+        if n_read != self.n_read:
+            # Of what was read no state is kept: nothing waits then, and `n_shown` is `n_read`.
+            self._waiting.clear(n_read)
+        self._waiting.truncate(n_shown)

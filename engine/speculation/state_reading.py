@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
-from engine.speculation.observed_states import ObservedStates, States
+from engine.speculation.kept_states import MAX_WAITING, States
+from engine.speculation.observed_states import ObservedStates
 from engine.speculation.protocols import HiddenStates
-
-MAX_WAITING: Final = 128
-"""Most states that are kept for later: they are wide, and rounds without a draft leave theirs unread."""
 
 
 class StateReader(Protocol):
@@ -59,8 +57,7 @@ class StateFollower:
         """Return how many tokens of `prompt` need not be observed; see Drafter."""
         self._n_prompt = len(prompt)
         self._seen.begin(prompt)
-        if self._reader.rewind(self._seen.n_read) < self._seen.n_read:
-            self._seen.forget()
+        self.drop_draft()
         return self._seen.n_shown
 
     def observe(self, tokens: Sequence[int], first_position: int) -> None:
@@ -78,19 +75,29 @@ class StateFollower:
         if not self._seen.settle(history) or len(history) - 1 > self._reader.n_ctx:
             return False
         self._seen.expect(history[-1])
-        self._read(len(history) - 1, keep_outputs=True)
-        return True
+        return self._read(len(history) - 1, keep_outputs=True)
 
-    def _read(self, n_entries: int, *, keep_outputs: bool) -> None:
-        """Bring the cache to `n_entries` entries, or to as many as it has room for."""
+    def drop_draft(self) -> bool:
+        """Take out of the cache what a draft put after the entries; return whether they are all still there.
+
+        Where they are not, nothing is known any more until the target starts over.
+        """
+        if self._reader.rewind(self._seen.n_read) == self._seen.n_read:
+            return True
+        self._seen.forget()
+        return False
+
+    def _read(self, n_entries: int, *, keep_outputs: bool) -> bool:
+        """Bring the cache to `n_entries` entries, or as many as it has room for; False if it lost some."""
         seen, n_entries = self._seen, min(n_entries, self._reader.n_ctx)
         if n_entries <= seen.n_read:
-            return
-        # Drops what a draft put after the entries; they themselves are where they were.
-        self._reader.rewind(seen.n_read)
+            return True
+        if not self.drop_draft():
+            return False
         while (n_left := n_entries - seen.n_read) > 0:
             count = min(n_left, self._reader.n_batch)
             first = seen.n_read + self._lookahead
             tokens = seen.tokens_from(first)[:count]
             self._reader.read(seen.waiting(count), tokens, keep_outputs=keep_outputs and count == n_left)
             seen.mark_read(count)
+        return True

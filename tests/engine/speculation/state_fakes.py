@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.errors import Cancelled
 from engine.speculation.block_draft import Block
-from engine.speculation.observed_states import States
+from engine.speculation.kept_states import States
 from engine.speculation.protocols import Logits
 from tests.numpy_models import NumpyModel
 
