@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.speculation.cache import common_prefix, evaluate_missing
 from engine.speculation.choosing import DraftChooser
-from engine.speculation.protocols import CausalModel, Draft, Gate, Logits, Sampler
+from engine.speculation.protocols import CausalModel, Draft, Gate, Sampler
 from engine.speculation.round import DraftSource
 
 
@@ -27,7 +27,6 @@ class DraftModelDrafter:
     def __init__(self, model: CausalModel, n_target_vocab: int) -> None:
         self._model = model
         self._n_target_vocab = n_target_vocab
-        self._padded = np.full(n_target_vocab, -np.inf, np.float32)
         self._prompt: Sequence[int] = ()
         self._n_agreed = 0
         """Leading tokens in which cache and history are known to agree, so that no round compares from the
@@ -56,7 +55,7 @@ class DraftModelDrafter:
             return Draft()
         self._catch_up(history)
         chooser = DraftChooser(sampler, rng, gate, self._n_target_vocab)
-        while (token := chooser.choose(self._target_sized(self._model.logits(0)))) is not None:
+        while (token := chooser.choose(self._model.logits(0))) is not None:
             if len(chooser) == n_max:
                 break
             self._model.extend([token], n_rows=1)
@@ -68,13 +67,3 @@ class DraftModelDrafter:
         self._model.rewind(min(agreed, len(history) - 1))
         evaluate_missing(self._model, history)
         self._n_agreed = len(history)
-
-    def _target_sized(self, row: Logits) -> Logits:
-        """Return `row` over the target's ids, valid until the next call: what only the small model knows is
-        dropped, what it lacks is impossible."""
-        if len(row) == self._n_target_vocab:
-            return row
-        if len(row) > self._n_target_vocab:
-            return row[: self._n_target_vocab]
-        self._padded[: len(row)] = row
-        return self._padded

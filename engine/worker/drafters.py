@@ -15,6 +15,7 @@ from engine.llama.model import Model
 from engine.llama.vocabulary import require_match
 from engine.models.bundle import DrafterChoice, DrafterKind
 from engine.speculation.draft_model import DraftModelDrafter
+from engine.speculation.fewer_tokens import FewerTokens
 from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Drafter
 
@@ -70,6 +71,8 @@ def open_drafter(
     if settings is None:
         return LoadedDrafter(choice)
     with_weights, context = _open(choice.kind, model or target.model, target, settings)
+    if context.model.n_vocab < target.n_vocab:
+        with_weights = FewerTokens(with_weights, context.model.n_vocab)
     return LoadedDrafter(choice, model, context, with_weights)
 
 
