@@ -20,9 +20,3 @@ def use_threads(contexts: Iterable[Measurable], n_threads: int) -> None:
     for context in contexts:
         # n_threads_batch is what a pass over more than one token uses, a verification too (src/llama-context.cpp).
         api.llama_set_n_threads(context.pointer, n_threads, n_threads)
-
-
-def threads_of(context: Measurable) -> tuple[int, int]:
-    """Return the threads of a pass over one token and of one over many."""
-    pointer = context.pointer
-    return int(api.llama_n_threads(pointer)), int(api.llama_n_threads_batch(pointer))

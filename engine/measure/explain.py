@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -49,15 +50,22 @@ def why_nothing(rounds: Sequence[Round]) -> str:
 
 
 def reason(skip: Skip) -> str:
-    """Return the sentence of `skip`, without a full stop: what a draft costs here, and what it would have to give."""
+    """Return the sentence of `skip`, without a full stop: what a draft costs here, and what it would have to give.
+
+    Where drafts pay at present, a draft has to be better than those.
+    """
     passes = f"a target pass over {skip.n_tokens + 1} tokens costs {skip.pass_cost:.1f} single passes on this computer"
     if skip.draft_cost >= 0.05:
         passes += f" and drafting by {_NAMES.get(skip.source, skip.source)} {skip.draft_cost:.1f} more"
+    if skip.worth >= 1.05:
+        passes += f", while a single pass's time yields {skip.worth:.1f} tokens"
     if skip.needed_acceptance > 1.0:
         return f"{passes}; no acceptance would make up for that"
     # Rounded towards each other they could look as if the draft had paid.
-    needed, had = -int(-100.0 * skip.needed_acceptance // 1), int(100.0 * skip.expected_acceptance)
-    return f"{passes}; this text would need {needed} % acceptance, it has {min(had, needed)} %"
+    needed, had = math.ceil(100.0 * skip.needed_acceptance), int(100.0 * skip.expected_acceptance)
+    if skip.expected_acceptance >= skip.needed_acceptance:
+        return f"{passes}; {needed} % acceptance would do, but the drafts that were tried gave less"
+    return f"{passes}; this text would need {needed} % acceptance, it has {had} %"
 
 
 def explain(rounds: Sequence[Round]) -> str:

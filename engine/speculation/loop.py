@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
+from engine.errors import Cancelled, DecodeFailed, EmptyPrompt, PromptTooLong
 from engine.speculation.cache import n_reusable
 from engine.speculation.confidence import top_probability
 from engine.speculation.protocols import (
@@ -133,7 +133,7 @@ def _verification_round(answer: _Answer) -> Round:
     n_pass = len(pending) + len(draft.tokens)
     outcome = _pass(answer, [*pending, *draft.tokens], draft, 1 + len(draft.tokens), watch)
     answer.policy.learn(
-        RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.verify_s, outcome.certainty)
+        RoundCost(n_pass, n_cached, draft, outcome.accepted, watch.draft_s, watch.pass_s, outcome.certainty)
     )
     return _round(answer, outcome, draft, watch)
 
@@ -181,12 +181,12 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
     target = answer.target
     first_position = len(target.cached)
     try:
-        with watch.verifying():
+        with watch.passing():
             target.extend(tokens, n_rows)
         with watch.drafting():
             for drafter in answer.drafters:
                 drafter.observe(tokens, first_position)
-        with watch.verifying():
+        with watch.choosing():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
             if draft.skip is not None:
                 outcome.certainty = top_probability(answer.target.logits(0))
@@ -201,19 +201,32 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
 
 
 def _commit(answer: _Answer, draft: Draft) -> _Outcome:
-    """Take the tokens that verification lets through into the answer, up to the one that ends it."""
+    """Take the tokens that verification lets through into the answer, up to the one that ends it.
+
+    Where no token can be chosen (a grammar that leads nowhere, logits that are no numbers) those before it are kept:
+    the next pass begins where this one ended, and raises if that is still so.
+    """
     outcome = _Outcome([], [])
-    for token, accepted in verify(draft, answer.target.logits, answer.sampler, answer.rng):
-        is_end = answer.target.is_end_of_answer(token)
-        answer.history.append(token)
-        outcome.tokens.append(token)
-        outcome.pieces.append("" if is_end else answer.text.push(token))
-        outcome.accepted += accepted
-        answer.finish_reason = _finish_reason(answer, is_end=is_end)
-        if answer.finish_reason is not None:
-            outcome.pieces[-1] += answer.text.flush()
-            break
+    try:
+        for token, accepted in verify(draft, answer.target.logits, answer.sampler, answer.rng):
+            _take(answer, outcome, token, accepted=accepted)
+            if answer.finish_reason is not None:
+                break
+    except DecodeFailed:
+        if not outcome.tokens:
+            raise
     return outcome
+
+
+def _take(answer: _Answer, outcome: _Outcome, token: int, *, accepted: bool) -> None:
+    is_end = answer.target.is_end_of_answer(token)
+    answer.history.append(token)
+    outcome.tokens.append(token)
+    outcome.pieces.append("" if is_end else answer.text.push(token))
+    outcome.accepted += accepted
+    answer.finish_reason = _finish_reason(answer, is_end=is_end)
+    if answer.finish_reason is not None:
+        outcome.pieces[-1] += answer.text.flush()
 
 
 def _finish_reason(answer: _Answer, *, is_end: bool) -> FinishReason | None:
@@ -237,4 +250,5 @@ def _round(answer: _Answer, outcome: _Outcome, draft: Draft, watch: Stopwatch, n
         total_s=watch.total_s,
         finish_reason=answer.finish_reason,
         skip=draft.skip,
+        pass_s=watch.pass_s,
     )

@@ -183,9 +183,9 @@ class RoundCost:
     """What one verification round cost and gave.
 
     The target's pass was over `n_pass` tokens after `n_cached`, `draft` was verified in it and its first `accepted`
-    tokens were accepted. Seconds of the lane's own clock. `certainty` is the probability of the target's own most
-    likely token where the policy skipped drafting: how foreseeable the text is at present. None where it was not looked
-    at.
+    tokens were accepted. Seconds of the lane's own clock, `pass_s` of the pass without the choice of tokens by it.
+    `certainty` is the probability of the target's own most likely token where the policy skipped drafting: how
+    foreseeable the text is at present. None where it was not looked at.
     """
 
     n_pass: int
@@ -193,7 +193,7 @@ class RoundCost:
     draft: Draft
     accepted: int
     draft_s: float
-    verify_s: float
+    pass_s: float
     certainty: float | None = None
 
 

@@ -31,8 +31,10 @@ class Skip(msgspec.Struct, frozen=True):
     """Why the controller drafted nothing though it could, in figures of this computer and this answer.
 
     The best draft that there was is of `n_tokens` tokens from `source`. A target pass over it and one token more costs
-    `pass_cost` single passes, drafting it `draft_cost`. It would need `needed_acceptance` of its tokens accepted to be
-    worth that (above 1: nothing would be enough); `expected_acceptance` is what such drafts have had.
+    `pass_cost` single passes, drafting it `draft_cost`. A single pass's time yields `worth` tokens at present, more
+    than 1 where another drafter does well. It would need `needed_acceptance` of its tokens accepted to be worth that
+    (above 1: nothing would be enough); `expected_acceptance` is what such drafts have had. That may be more than is
+    needed: then those that were tried gave less.
     """
 
     source: DraftSource
@@ -41,6 +43,7 @@ class Skip(msgspec.Struct, frozen=True):
     draft_cost: float
     needed_acceptance: float
     expected_acceptance: float
+    worth: float = 1.0
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -54,7 +57,8 @@ class Round(msgspec.Struct, frozen=True):
     visible with `tokens[i]`: concatenated over all rounds it is the answer, so a character that spans two tokens
     appears with the second, and text that might be the start of a stop string appears once that is settled.
     `skip` says why nothing was drafted, where the controller decided that.
-    Times are in seconds of the lane's own clock: `total_s` covers draft, verification and everything between.
+    Times are in seconds of the lane's own clock: `total_s` covers draft, verification and everything between, `pass_s`
+    is what the target's pass took of `verify_s`; the rest is choosing tokens, with a grammar looking for them.
     """
 
     tokens: tuple[int, ...] = ()
@@ -68,6 +72,7 @@ class Round(msgspec.Struct, frozen=True):
     total_s: float = 0.0
     finish_reason: FinishReason | None = None
     skip: Skip | None = None
+    pass_s: float = 0.0
 
     @property
     def is_prompt_pass(self) -> bool:

@@ -6,24 +6,31 @@ from collections.abc import Callable
 
 
 class Stopwatch:
-    """Runs from its making; `draft_s` and `verify_s` add up the time spent in their `with` blocks, in
-    seconds."""
+    """Runs from its making; `draft_s`, `pass_s` and `verify_s` add up the time spent in `with` blocks, in seconds.
 
-    __slots__ = ("_clock", "_drafting", "_started", "_verifying")
+    A verification is the target's pass and the choice of tokens by it: `verify_s` has both, `pass_s` the pass alone.
+    """
+
+    __slots__ = ("_choosing", "_clock", "_drafting", "_passing", "_started")
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._started = clock()
         self._drafting = Lap(clock)
-        self._verifying = Lap(clock)
+        self._passing = Lap(clock)
+        self._choosing = Lap(clock)
 
     @property
     def draft_s(self) -> float:
         return self._drafting.sum_s
 
     @property
+    def pass_s(self) -> float:
+        return self._passing.sum_s
+
+    @property
     def verify_s(self) -> float:
-        return self._verifying.sum_s
+        return self._passing.sum_s + self._choosing.sum_s
 
     @property
     def total_s(self) -> float:
@@ -32,8 +39,11 @@ class Stopwatch:
     def drafting(self) -> Lap:
         return self._drafting
 
-    def verifying(self) -> Lap:
-        return self._verifying
+    def passing(self) -> Lap:
+        return self._passing
+
+    def choosing(self) -> Lap:
+        return self._choosing
 
 
 class Lap:

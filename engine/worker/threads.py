@@ -148,7 +148,7 @@ def with_chosen_threads(
     for done in rounds:
         if not done.is_prompt_pass:
             before = policy.n_threads
-            policy.observe(1 + len(done.drafted), done.verify_s)
+            policy.observe(1 + len(done.drafted), done.pass_s)
             if policy.n_threads != before:
                 use_threads(contexts(), policy.n_threads)
         yield done

@@ -96,7 +96,7 @@ class AdaptiveController:
 
     def learn(self, cost: RoundCost) -> None:
         costs, turn, draft = self._learned.costs, self._turn, cost.draft
-        costs.add_pass(cost.n_pass, cost.n_cached, cost.verify_s)
+        costs.add_pass(cost.n_pass, cost.n_cached, cost.pass_s)
         if turn.asked is not None:
             outlook = self._outlook(turn.asked)
             costs.add_draft(turn.asked, cost.n_cached, turn.n_steps, outlook.n_missed, cost.draft_s)
@@ -111,12 +111,14 @@ class AdaptiveController:
                 outlook.passed_over(was_asked=source is turn.asked, certainty=cost.certainty)
         table = costs.table(cost.n_cached)
         if table is not None:
-            passes = (cost.draft_s + cost.verify_s) / (costs.pace * table.single_s)
+            passes = (cost.draft_s + cost.pass_s) / (costs.pace * table.single_s)
             self._tokens = _WORTH_FADE * self._tokens + n_tokens
             self._passes = _WORTH_FADE * self._passes + passes
             self._allowance.earn(passes, n_tokens)
         self._n_rounds += 1
         self._learned.n_rounds += 1
+        # Where nothing fits any more the loop does not ask, and what was asked for this round is no news then.
+        self._turn = _Turn()
 
     def _terms(self, request: DraftRequest) -> Terms | None:
         table = self._learned.costs.table(len(request.history))
@@ -146,7 +148,7 @@ class AdaptiveController:
         if n == 0:
             n, loss = self._try_free(outlook, terms, chances)
             if n == 0:
-                self._turn.skip = self._skip(drafter.source, terms, chances[0], (0.0, 0.0))
+                self._turn.skip = self._skip(drafter.source, terms, chances, (0.0, 0.0))
                 return _NO_OFFER
             self._allowance.spend(loss)
             worth = 1e-9
@@ -191,7 +193,7 @@ class AdaptiveController:
                 may_try = hope * _N_EASY > terms.worth * cost
             if offer.draft.tokens or not may_try:
                 if not offer.draft.tokens:
-                    self._turn.skip = self._skip(source, terms, outlook.usual, (fixed, step))
+                    self._turn.skip = self._skip(source, terms, _steady(outlook), (fixed, step))
                 return offer
             self._allowance.spend(cost)
         return self._ask(drafter, request, terms, offer, is_trial=is_trial)
@@ -238,7 +240,7 @@ class AdaptiveController:
         is_sampled = draft.distributions is not None
         if n == 0 or (not is_sampled and offer.draft.tokens and worth <= offer.worth):
             if not offer.draft.tokens:
-                self._turn.skip = self._skip(source, terms, outlook.usual, (fixed, step))
+                self._turn.skip = self._skip(source, terms, _steady(outlook), (fixed, step))
             return offer
         return _Offer(_cut(draft, n), worth)
 
@@ -252,17 +254,21 @@ class AdaptiveController:
         return costs.fixed_s / terms.single_s, costs.step_s / terms.single_s, costs.missed_s / terms.single_s
 
     def _skip(
-        self, source: DraftSource, terms: Terms, chance: float, draft_cost: tuple[float, float]
+        self, source: DraftSource, terms: Terms, chances: Sequence[float], draft_cost: tuple[float, float]
     ) -> Skip:
         """Return the figures; those of the last rounds do while nothing changes."""
         last = self._last_skip
         if last is None or last[1].source is not source or self._n_rounds - last[0] >= _SKIP_AFRESH_EVERY:
-            last = self._last_skip = (self._n_rounds, skip_of(source, terms, chance, draft_cost))
+            last = self._last_skip = (self._n_rounds, skip_of(source, terms, chances, draft_cost))
         return last[1]
 
 
 def _freely(i: int, confidence: float) -> bool:
     return True
+
+
+def _steady(outlook: Outlook) -> tuple[float, ...]:
+    return (outlook.usual,) * MAX_DRAFT_LENGTH
 
 
 def _cut(draft: Draft, n_tokens: int) -> Draft:

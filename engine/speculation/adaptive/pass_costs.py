@@ -37,9 +37,9 @@ class CostTable:
 class PassCosts:
     """Times of passes in one range of context lengths.
 
-    Cost never falls with width: what measurements
-    say otherwise is noise and is averaged away. A width that was not seen lies between its neighbours; beyond the
-    widest one it goes on somewhat less steeply than so far, since another kernel may begin anywhere.
+    Cost never falls with width: what measurements say otherwise is noise and is averaged away. A width that was not
+    seen lies between its neighbours; beyond the widest one it goes on somewhat less steeply than so far, since another
+    kernel may begin anywhere.
     """
 
     def __init__(self) -> None:

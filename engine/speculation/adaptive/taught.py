@@ -27,7 +27,7 @@ class Taught:
     def learn(self, cost: RoundCost) -> None:
         self.policy.learn(cost)
         learned, draft = self.learned, cost.draft
-        learned.costs.add_pass(cost.n_pass, cost.n_cached, cost.verify_s)
+        learned.costs.add_pass(cost.n_pass, cost.n_cached, cost.pass_s)
         learned.n_rounds += 1
         if draft.tokens:
             # After a round without it a drafter has tokens to catch up with, which is no part of its usual cost.

@@ -39,6 +39,19 @@ def test_need_and_acceptance_never_look_the_wrong_way_round() -> None:
     )
 
 
+def test_a_draft_that_was_tried_and_gave_less_is_not_said_to_lack_acceptance() -> None:
+    assert reason(Skip(DraftSource.MTP, 2, 1.4, 0.2, 0.3, 0.45)).endswith(
+        "; 30 % acceptance would do, but the drafts that were tried gave less"
+    )
+
+
+def test_what_another_drafter_yields_is_part_of_what_is_needed() -> None:
+    assert reason(Skip(DraftSource.MTP, 2, 1.4, 0.2, 0.45, 0.3, worth=1.5)) == (
+        "a target pass over 3 tokens costs 1.4 single passes on this computer and drafting by the MTP head 0.2 more, "
+        "while a single pass's time yields 1.5 tokens; this text would need 45 % acceptance, it has 30 %"
+    )
+
+
 def test_an_answer_without_drafts_says_why() -> None:
     rounds = [PROMPT, SKIPPED, SKIPPED]
     assert explain(rounds) == f"Nothing was drafted: {reason(DEAR)}."

@@ -18,7 +18,7 @@ def request(n_max: int = 16) -> DraftRequest:
 def test_fixed_length_learns_nothing(n_tokens: int) -> None:
     policy = FixedLength(n_tokens)
     drafter = ScriptedDrafter(lambda history, n_max: [7] * n_max)
-    policy.learn(RoundCost(17, 3, Draft((7,) * 16), accepted=0, draft_s=9.0, verify_s=0.1))
+    policy.learn(RoundCost(17, 3, Draft((7,) * 16), accepted=0, draft_s=9.0, pass_s=0.1))
     assert policy.draft([drafter], request()).tokens == (7,) * n_tokens
 
 

@@ -364,8 +364,8 @@ def test_policy_learns_from_every_verification() -> None:
     policy = Learning([])
     rounds = list(answer(model(), drafter=ScriptedDrafter(half_right), policy=policy))
     decoded = [done for done in rounds if not done.is_prompt_pass]
-    told = [(cost.draft.tokens, cost.accepted, cost.draft_s, cost.verify_s) for cost in policy.learnt]
-    assert told == [(d.drafted, d.accepted, d.draft_s, d.verify_s) for d in decoded]
+    told = [(cost.draft.tokens, cost.accepted, cost.draft_s, cost.pass_s) for cost in policy.learnt]
+    assert told == [(d.drafted, d.accepted, d.draft_s, d.pass_s) for d in decoded]
     assert {len(cost.draft.tokens) for cost in policy.learnt} >= {0, 2}
     n_cached = len(PROMPT)
     for cost, done in zip(policy.learnt, decoded, strict=True):

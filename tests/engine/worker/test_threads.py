@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from llama_cpp import llama_cpp as api
 
 from engine.errors import PreconditionFailed
 from engine.llama.context import Context, ContextSettings
 from engine.llama.model import Model
-from engine.llama.threads import threads_of, use_threads
+from engine.llama.threads import use_threads
 from engine.models.description import Device
 from engine.speculation.round import Round
 from engine.worker.messages import LoadSettings
@@ -162,11 +163,17 @@ def test_a_persons_choice_is_kept_and_a_gpu_needs_none() -> None:
 # ----------------------------------------------------------------------------------------------- on llama.cpp
 
 
+def threads_of(context: Context) -> tuple[int, int]:
+    """Return the threads of a pass over one token and of one over many."""
+    pointer = context.pointer
+    return int(api.llama_n_threads(pointer)), int(api.llama_n_threads_batch(pointer))
+
+
 def test_llama_is_told_before_the_next_pass(llama_model: Model) -> None:
     told = []
     with Context(llama_model, ContextSettings(n_ctx=256, n_threads=1)) as context:
         policy = ThreadPolicy((1, 2), 2)
-        rounds = iter([Round(n_prompt=5), *[Round(tokens=(1,), verify_s=0.01)] * 20])
+        rounds = iter([Round(n_prompt=5), *[Round(tokens=(1,), pass_s=0.01)] * 20])
         for _ in with_chosen_threads(policy, lambda: (context,), rounds):
             told.append((threads_of(context), policy.n_threads))
     assert all(pair == (n, n) for pair, n in told)

@@ -151,6 +151,20 @@ def test_a_silent_drafter_is_not_a_decision() -> None:
     assert AdaptiveController(experienced()).draft([Told([])], request()) == Draft()
 
 
+def test_a_round_before_which_nobody_was_asked_teaches_nothing_about_drafts() -> None:
+    """At the end of an answer no draft fits any more, and the loop does not ask."""
+    learned = experienced()
+    policy = AdaptiveController(learned)
+    draft = policy.draft([Told([0.9] * 16)], request())
+    assert draft.tokens
+    policy.learn(RoundCost(1 + len(draft.tokens), 3, draft, 1, 0.02, SINGLE_S))
+    costs = learned.costs.drafts(3, DraftSource.DRAFT_MODEL)
+    assert costs is not None
+    before = (costs.n, costs.seconds(2))
+    policy.learn(RoundCost(1, 3, Draft(), 0, 1e-6, SINGLE_S))
+    assert (costs.n, costs.seconds(2)) == before
+
+
 def test_a_fixed_length_teaches_what_the_controller_wants_to_know() -> None:
     learned = Learned()
     policy = Taught(FixedLength(3), learned)
