@@ -57,7 +57,6 @@ def answer(
     rounds = _rounds(bundle, bundle.context, prompt, settings, bundle.drafters if speculative else (), text)
     emit(Started(job, len(prompt), n_reusable(bundle.context.cached, prompt) if prompt else 0, seed))
     _report(job, {lane: text}, ((lane, done) for done in rounds), emit)
-    bundle.experience().keep()
 
 
 def compare(
@@ -88,7 +87,6 @@ def compare(
     )
     emit(Started(job, len(prompt), 0, settings.sampling.seed or 0))
     tokens = _report(job, texts, race(rounds), emit)
-    bundle.experience().keep()
     if not settings.sampling.is_greedy:
         return None
     return parting(plain, prompt, tokens[PLAIN_LANE], tokens[SPECULATIVE_LANE])

@@ -154,13 +154,19 @@ class LlamaSession:
             fresh=job.fresh,
             emit=self._emit_step,
         )
-        self._emit(Finished(job.job))
+        self._finish(Finished(job.job), bundle)
 
     def _race(self, job: Race) -> None:
         bundle = self._require_bundle()
         tokens = bundle.tokenizer.tokens(job.prompt)
         settings = _complete(job.settings, bundle.tokenizer.stop(job.prompt))
-        self._emit(Finished(job.job, compare(bundle, job.job, tokens, settings, emit=self._emit_step)))
+        parting = compare(bundle, job.job, tokens, settings, emit=self._emit_step)
+        self._finish(Finished(job.job, parting), bundle)
+
+    def _finish(self, end: Finished, bundle: LoadedBundle) -> None:
+        """Tell that it is done; nobody waits for the file of what was learned in it."""
+        self._emit(end)
+        bundle.experience().keep()
 
     def _list_devices(self, job: ListDevices) -> None:
         library = self._library

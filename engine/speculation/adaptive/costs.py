@@ -25,7 +25,9 @@ _PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
 _SINGLE_EVERY_FIRST: Final = 8
 _N_SURE: Final = 8
+_SHORTEST_S: Final = 1e-7
 _LONGEST_S: Final = 1e4
+"""What is shorter or longer than anything that computers do was not measured: a clock stood still, or jumped."""
 
 
 def bucket_of(n_cached: int) -> int:
@@ -74,7 +76,7 @@ class Costs:
 
     def add_pass(self, n_pass: int, n_cached: int, seconds: float) -> None:
         """Learn from a pass over `n_pass` tokens; one that is wider than any draft is left out."""
-        if not (1 <= n_pass <= MAX_WIDTH and 0.0 < seconds < _LONGEST_S):
+        if not (1 <= n_pass <= MAX_WIDTH and _SHORTEST_S <= seconds < _LONGEST_S):
             return
         self._since_single = 0 if n_pass == 1 else self._since_single + 1
         costs = self._bucket(bucket_of(n_cached))
@@ -91,7 +93,7 @@ class Costs:
         self, source: DraftSource, n_cached: int, n_steps: int, n_missed: int, seconds: float
     ) -> None:
         """Learn from a draft of `n_steps` steps after `n_missed` tokens that the drafter had to catch up with."""
-        if not 0.0 <= seconds < _LONGEST_S:
+        if not _SHORTEST_S <= seconds < _LONGEST_S:
             return
         key = (bucket_of(n_cached), source)
         if key not in self._drafts:
@@ -151,7 +153,9 @@ class Costs:
 
     def _restore(self, record: BucketRecord) -> None:
         sane = [
-            one for one in record.widths if 1 <= one.width <= MAX_WIDTH and 0.0 < one.seconds < _LONGEST_S
+            one
+            for one in record.widths
+            if 1 <= one.width <= MAX_WIDTH and _SHORTEST_S <= one.seconds < _LONGEST_S
         ]
         if sane:
             passes = self._passes[record.bucket] = PassCosts()

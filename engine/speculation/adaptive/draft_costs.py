@@ -49,7 +49,7 @@ class DraftCosts:
             expected = self.seconds(n_steps, n_missed)
             seconds = min(max(seconds, expected / _OUTLIER), expected * _OUTLIER)
         if not self.n:
-            n_passes = 1 if self.is_block else n_steps
+            n_passes = 1 if self.is_block else max(n_steps, 1)
             self.missed_s = _MISSED_SHARE * seconds / (n_passes + _MISSED_SHARE * n_missed)
         elif n_missed >= _MISSED_MANY:
             self._learn_missed(n_steps, n_missed, seconds)

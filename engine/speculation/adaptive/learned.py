@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +17,10 @@ _MOST_JUDGED: Final = 50.0
 _GAIN_N: Final = 15
 _GAIN_N_STALE: Final = 2
 _CHANCE_RATE: Final = 0.1
+_MOST_GAIN: Final = 100.0
+_MOST_SOURCES: Final = 32
+"""Kept in a file: sources at the temperatures that were used last."""
+_NAME: Final = re.compile(rf"({'|'.join(DraftSource)}) (greedy|\d{{1,2}}\.\d)")
 
 
 @dataclass(slots=True)
@@ -43,12 +48,14 @@ class SourceKnowledge:
         self.n_asked += 1
 
     def record(self) -> SourceRecord:
+        """Return it as numbers that JSON can hold: a gain that is beyond all bounds is not known."""
+        gain = self.gain if self.gain is not None and abs(self.gain) <= _MOST_GAIN else None
         return SourceRecord(
             tuple(self.calibration.accepted),
             tuple(self.calibration.judged),
             self.chance,
-            self.gain or 0.0,
-            self.n_asked if self.gain is not None else 0,
+            gain or 0.0,
+            self.n_asked if gain is not None else 0,
         )
 
     @classmethod
@@ -62,7 +69,7 @@ class SourceKnowledge:
             [accepted * share for (accepted, _), share in zip(counts, shares, strict=True)],
             [judged * share for (_, judged), share in zip(counts, shares, strict=True)],
         )
-        is_sane = 0.0 <= record.chance <= 1.0 and abs(record.gain) <= 100.0 and record.n_asked > 0
+        is_sane = 0.0 <= record.chance <= 1.0 and abs(record.gain) <= _MOST_GAIN and record.n_asked > 0
         if not is_sane:
             return cls(calibration)
         return cls(calibration, record.chance, record.gain, min(record.n_asked, _GAIN_N_STALE))
@@ -74,17 +81,19 @@ class Learned:
     def __init__(self, record: LearnedRecord | None = None) -> None:
         record = record or LearnedRecord()
         self.costs = Costs.remembered(record.buckets)
-        self._sources = {name: SourceKnowledge.remembered(one) for name, one in record.sources.items()}
+        known = [(name, one) for name, one in record.sources.items() if _NAME.fullmatch(name)]
+        self._sources = {name: SourceKnowledge.remembered(one) for name, one in known[-_MOST_SOURCES:]}
         self.n_rounds = 0
         """Rounds that taught something since this was made."""
 
     def source(self, source: DraftSource, temperature: float) -> SourceKnowledge:
         """Return what is known of `source` at `temperature` (0: greedy), to be added to."""
         name = f"{source} {temperature:.1f}" if temperature > 0.0 else f"{source} greedy"
-        return self._sources.setdefault(name, SourceKnowledge())
+        # What is used comes last.
+        found = self._sources[name] = self._sources.pop(name) if name in self._sources else SourceKnowledge()
+        return found
 
     def record(self) -> LearnedRecord:
-        """Return all of it, for a file."""
-        return LearnedRecord(
-            self.costs.records(), {name: source.record() for name, source in self._sources.items()}
-        )
+        """Return it for a file: of the sources those that were used last."""
+        last = [*self._sources.items()][-_MOST_SOURCES:]
+        return LearnedRecord(self.costs.records(), {name: source.record() for name, source in last})
