@@ -85,6 +85,7 @@ def _result(bundle: Bundle, done: list[tuple[str, str]], *, is_complete: bool) -
             )
         )
     drafter = Path(bundle.drafter.path).name or bundle.drafter.kind.value
+    drafter += " + ngram" * (bundle.drafter.with_ngram and bundle.drafter.kind.has_weights)
     return BenchResult(
         bundle.name,
         Path(bundle.target).name,

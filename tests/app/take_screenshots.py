@@ -151,6 +151,8 @@ def tune_pair(window: Window, service: ScriptedService) -> Iterator[int]:
     choose_pair(window)
     window.show_page(3)
     yield 400
+    window.tune.start_button.clearFocus()
+    yield 50
 
 
 def choose_pair(window: Window) -> None:
