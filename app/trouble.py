@@ -70,3 +70,10 @@ def trouble_of(source: Failed | ModelsFailed | WorkerLost | SlipstreamError) -> 
     """Return what `source` says to the person."""
     kind = _LOST if isinstance(source, WorkerLost) else source.kind
     return Trouble(source.sentence, source.remedy, source.detail, kind)
+
+
+NOTHING_CHOSEN = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
+MEASURING = Trouble(
+    "The Tune page is measuring: a run beside it would falsify its figures, and wait for its turn.",
+    "Wait until it has ended, or stop it.",
+)

@@ -78,7 +78,7 @@ class Window(QMainWindow):
         self.compare = ComparePage(session, library, keeper, ready_prompts())
         self.chat = ChatPage(session, library, keeper)
         self.models = ModelsPage(models, session)
-        self.tune = TunePage(session, library, keeper, bench)
+        self.tune = TunePage(session, library, keeper, bench, self.models.budgets)
         self.rail = Rail(models)
         self.tray = DownloadTray(models)
         self.downloads = DownloadsPanel(models, self)
@@ -140,6 +140,7 @@ class Window(QMainWindow):
         self._session.reload_failed.connect(self._on_reload_failed)
         self._keeper.trouble.connect(lambda sentence: self.tell(sentence))
         self.compare.run.advanced.connect(lambda _: self._show_race())
+        self.compare.run.ended.connect(self._show_race)
         self.chat.answered.connect(self._show_answer)
         self.models.page_asked.connect(lambda name: self.show_page(PAGES.index(name)))
         for opener in (self.rail.ring, self.tray.open):

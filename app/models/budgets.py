@@ -28,15 +28,30 @@ class Budgets(QObject):
         self._made: dict[BudgetRequest, Budget] = {}
         self._troubles: dict[BudgetRequest, Trouble] = {}
         self._jobs: dict[int, BudgetRequest] = {}
+        self._held: dict[BudgetRequest, None] | None = None
         bridge.budget_made.connect(self._on_made)
         bridge.failed.connect(self._on_failed)
 
     def ask(self, request: BudgetRequest) -> Budget | None:
         """Return the answer to `request` if it is known; else ask, and `changed` follows."""
-        if request not in self._made and request not in self._jobs.values():
+        if self._held is not None:
+            self._held[request] = None
+        elif request not in self._made and request not in self._jobs.values():
             self._troubles.pop(request, None)
             self._jobs[self._service.budget(request)] = request
         return self._made.get(request)
+
+    @property
+    def is_held(self) -> bool:
+        return self._held is not None
+
+    def hold(self, is_held: bool) -> None:
+        """Ask nothing while something is measured, which a process beside it would falsify; catch up afterwards."""
+        if is_held == self.is_held:
+            return
+        waiting, self._held = self._held or {}, {} if is_held else None
+        for request in waiting:
+            self.ask(request)
 
     def known(self, request: BudgetRequest) -> Budget | None:
         return self._made.get(request)
@@ -50,6 +65,8 @@ class Budgets(QObject):
 
     def leave_off(self, request: BudgetRequest) -> None:
         """Cancel `request` if it is under way: nobody looks at it any more."""
+        if self._held is not None:
+            self._held.pop(request, None)
         for job, other in list(self._jobs.items()):
             if other == request:
                 del self._jobs[job]

@@ -14,13 +14,12 @@ from app.conversation import Answer, Turn
 from app.draft_lengths import draft_length_of
 from app.library import Library
 from app.pages.chat_run import ChatPhase, ChatRun
-from app.pages.compare_run import MEASURING
 from app.prompts import ready_prompts
 from app.request import generation_settings
 from app.session import MEASUREMENT, EngineSession
 from app.settings import RunSettings
 from app.settings_keeper import SettingsKeeper
-from app.trouble import Trouble
+from app.trouble import MEASURING, NOTHING_CHOSEN, Trouble
 from app.widgets.bundle_picker import BundlePicker
 from app.widgets.composer import Composer
 from app.widgets.link_popover import ask_about_link
@@ -147,8 +146,7 @@ class ChatPage(QWidget):
             return
         self.notice.hide()
         if self._session.choice is None:
-            nothing = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
-            self.notice.tell(nothing, Remedy("Choose a model", self.picker.target.click), tone="plain")
+            self.notice.tell(NOTHING_CHOSEN, Remedy("Choose a model", self.picker.target.click), tone="plain")
             return
         if self._is_measuring():
             return
@@ -164,7 +162,7 @@ class ChatPage(QWidget):
     def regenerate(self) -> None:
         """Answer the last question again; the earlier answer can still be leafed to."""
         turns = self.run.conversation.turns
-        if turns and self.run.phase is ChatPhase.IDLE and not self._is_measuring():
+        if turns and self.run.phase is ChatPhase.IDLE:
             self._answer(turns[-1])
 
     def copy_last(self) -> None:
@@ -188,6 +186,8 @@ class ChatPage(QWidget):
         return is_measuring
 
     def _answer(self, turn: Turn, *, check_memory: bool = True) -> None:
+        if self._is_measuring():
+            return
         view = self._view_of(turn)
         if view is not None:
             view.notice.hide()

@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, Signal
 
 from app.conversation import Answer, Conversation, Turn
 from app.request import conversation_prompt
-from app.session import EngineSession, ModelPhase, ModelState
-from app.trouble import Trouble, trouble_of
+from app.session import MEASUREMENT, EngineSession, ModelPhase, ModelState
+from app.trouble import MEASURING, Trouble, trouble_of
 from engine.service import WorkerLost
 from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import Failed, Finished, LaneFinished, RoundDone, Started
@@ -108,6 +108,11 @@ class ChatRun(QObject):
         self._set_phase(ChatPhase.IDLE)
 
     def _begin(self, turn: Turn) -> None:
+        if self._session.running == MEASUREMENT:
+            # It began while this was waiting for the model.
+            self._set_phase(ChatPhase.IDLE)
+            self.troubled.emit(turn, MEASURING)
+            return
         settings, speculative = self._asked
         prompt = conversation_prompt(self.conversation.messages(turn))
         answer = Answer(speculative)

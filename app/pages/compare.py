@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QScrollArea, QVBoxLayout, QWid
 from app.announce import announce
 from app.draft_lengths import changes_for, draft_length_of, run_settings_of
 from app.library import Library
-from app.pages.compare_run import MEASURING, CompareRun, RunPhase
+from app.pages.compare_run import CompareRun, RunPhase
 from app.prompts import ReadyPrompt
 from app.result_card import RaceResult, json_card, markdown_card
 from app.session import EngineSession
 from app.settings import RunSettings
 from app.settings_keeper import SettingsKeeper
-from app.trouble import Trouble
+from app.trouble import MEASURING, Trouble
 from app.widgets.bundle_picker import BundlePicker
 from app.widgets.draft_strip import DraftStrip
 from app.widgets.lane_pane import LanePane

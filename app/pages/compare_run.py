@@ -12,18 +12,13 @@ from app.race import RaceRecord
 from app.request import generation_settings, prompt_for
 from app.session import MEASUREMENT, EngineSession, ModelPhase, ModelState
 from app.settings import RunSettings
-from app.trouble import Trouble, trouble_of
+from app.trouble import MEASURING, NOTHING_CHOSEN, Trouble, trouble_of
 from engine.errors import BadOption
 from engine.service import WorkerLost
 from engine.speculation.settings import check_generation
 from engine.worker.messages import Failed, Finished, LaneFinished, RoundDone, Started
 
 NOTHING_TO_ASK = Trouble("There is nothing to answer yet.", "Write a prompt, or take a ready one.")
-MEASURING = Trouble(
-    "The Tune page is measuring: a run beside it would falsify its figures, and wait for its turn.",
-    "Wait until it has ended, or stop it.",
-)
-NOTHING_CHOSEN = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
 
 
 class RunPhase(StrEnum):
@@ -119,6 +114,11 @@ class CompareRun(QObject):
         return None
 
     def _begin(self) -> None:
+        if self._session.running == MEASUREMENT:
+            # It began while this was waiting for the model.
+            self._set_phase(RunPhase.IDLE)
+            self.troubled.emit(MEASURING)
+            return
         prompt, run = self._asked
         loaded, bundle = self._session.state.loaded, self._session.state.bundle
         assert bundle is not None

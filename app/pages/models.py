@@ -15,7 +15,7 @@ from app.models.rows import SEARCH_AGAIN, SHOW_ALL, UNREADABLE, Filter, Row, Row
 from app.models.state import Job, ModelsState, Task
 from app.models.subject import Subject, judged_subject, subject_of_repo
 from app.pages.models_actions import ModelsActions
-from app.session import EngineSession, ModelPhase, ModelState
+from app.session import MEASUREMENT, EngineSession, ModelPhase, ModelState
 from app.trouble import Trouble
 from app.widgets.load_strip import LoadStrip
 from app.widgets.models.detail import ModelDetail, spoken_of
@@ -106,6 +106,7 @@ class ModelsPage(QWidget):
         column.addWidget(NoticeStack(self.offline, self.notice))
 
     def _connect(self, session: EngineSession) -> None:
+        session.running_changed.connect(self._on_running)
         self.search.changed.connect(self._on_filter)
         self.search.sort_changed.connect(lambda sort: self.hub.ask_for(sort=sort))
         self.search.left.connect(self._enter_list)
@@ -238,6 +239,11 @@ class ModelsPage(QWidget):
         if state.phase is not ModelPhase.LOADING:
             self.budgets.forget()
             self.detail.show_memory()
+
+    def _on_running(self, what: str) -> None:
+        self.budgets.hold(what == MEASUREMENT)
+        self.measure.hold(what == MEASUREMENT)
+        self.detail.show_memory()
 
     def _on_connection(self, is_online: bool) -> None:
         if is_online:

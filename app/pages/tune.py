@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app import fonts
 from app.announce import announce
 from app.draft_lengths import bundle_key, with_draft_length
 from app.library import Library
+from app.models.budgets import Budgets
 from app.session import EngineSession
 from app.settings_keeper import SettingsKeeper
 from app.trouble import Trouble
 from app.tune import words
+from app.tune.memory import MemoryOfDrafter
 from app.tune.run import NOBODY_DRAFTS, TunePhase, TuneRun
 from app.tune.sharing import Sharing
 from app.tune.stored import StoredResults
@@ -20,7 +23,8 @@ from app.tune.tools import BenchTools
 from app.widgets.bundle_picker import BundlePicker
 from app.widgets.load_strip import LoadStrip
 from app.widgets.notice import Notice, Remedy
-from app.widgets.parts import button, label
+from app.widgets.parts import button
+from app.widgets.tune.lesson import TuneLesson
 from app.widgets.tune.plan_box import PlanBox
 from app.widgets.tune.progress_strip import ProgressStrip
 from app.widgets.tune.result_view import ResultView
@@ -29,7 +33,6 @@ from engine.bench.results import BenchResult
 from engine.models.bundle import Bundle
 
 MARGIN_PX = 24
-_LESSON_PX = 720
 
 
 class TunePage(QScrollArea):
@@ -42,13 +45,20 @@ class TunePage(QScrollArea):
     applied = Signal()
 
     def __init__(
-        self, session: EngineSession, library: Library, keeper: SettingsKeeper, tools: BenchTools
+        self,
+        session: EngineSession,
+        library: Library,
+        keeper: SettingsKeeper,
+        tools: BenchTools,
+        budgets: Budgets,
     ) -> None:
         super().__init__()
         self._session = session
         self._keeper = keeper
         self._tools = tools
+        self._memory = MemoryOfDrafter(session, budgets, self)
         self._shown: tuple[Bundle, BenchResult] | None = None
+        self._starts_again = False
         self.picker = BundlePicker(session, library)
         self.start_button = button("Start", role="primary", icon_name="play", tip=words.START_TIP)
         self.plan = PlanBox(tools.tasks, keeper.settings.tune)
@@ -56,7 +66,7 @@ class TunePage(QScrollArea):
         self.loading = LoadStrip(session)
         self.progress = ProgressStrip()
         self.result = ResultView()
-        self.lesson = _Lesson()
+        self.lesson = TuneLesson()
         self.run = TuneRun(session, tools, self)
         self.stored = StoredResults(tools, self)
         self.sharing = Sharing(tools, self)
@@ -95,12 +105,16 @@ class TunePage(QScrollArea):
         )
         self.result.apply_asked.connect(self.apply)
         self.result.share_asked.connect(self._share)
+        self.result.kind_chosen.connect(self._show_kind_advice)
         self.sharing.troubled.connect(lambda trouble: self.notice.tell(trouble))
         self.run.phase_changed.connect(self._on_phase)
         self.run.advanced.connect(self._on_advanced)
         self.run.ended.connect(self._on_ended)
+        self._memory.told.connect(self._show_again)
+        self.run.resumed.connect(self._on_resumed)
         self.run.troubled.connect(self._on_trouble)
         self.stored.found.connect(lambda _: self._show_for_choice())
+        self.stored.not_kept.connect(lambda reason: self.notice.tell(words.not_kept(reason)))
         self._session.choice_changed.connect(self._on_choice)
 
     # ------------------------------------------------------------------------------------------- doing
@@ -114,12 +128,24 @@ class TunePage(QScrollArea):
 
     def start(self, *, check_memory: bool = True) -> None:
         """Measure what is chosen."""
+        if self.run.phase is not TunePhase.IDLE:
+            return
         self.notice.hide()
         self.result.show_applied("")
         self.run.start(self.plan.plan, check_memory=check_memory)
 
     def stop(self) -> None:
         self.run.stop()
+
+    def begin_anew(self) -> None:
+        """Measure all of it again, also what was measured before it was broken off."""
+        self.run.forget()
+        # While it measures, the running answer is broken off first.
+        self._starts_again = self.run.phase is TunePhase.MEASURING
+        if self._starts_again:
+            self.stop()
+        else:
+            self.start()
 
     def apply(self, mode: str) -> None:
         """Take the draft length of `mode` over for the bundle whose result is shown."""
@@ -158,13 +184,31 @@ class TunePage(QScrollArea):
         self.progress.show_progress(self.run.progress)
         self._show(bundle, result, is_running=self.run.phase is TunePhase.MEASURING)
 
+    def _on_resumed(self) -> None:
+        self.notice.tell(
+            words.resumed(self.run.n_resumed), Remedy("Begin anew", self.begin_anew), tone="plain"
+        )
+
     def _on_ended(self) -> None:
         result, bundle = self.run.result, self.run.bundle
+        if self._starts_again:
+            self._starts_again = False
+            self.start()
+            return
         if result is None or bundle is None:
             return
-        if result.figures:
-            self.stored.put(bundle, result)
-            self._show(bundle, result, is_running=False)
+        if not self._is_chosen(bundle):
+            # Another one was chosen on another page meanwhile.
+            if result.figures:
+                self.stored.put(bundle, result, self.run.forget)
+            self._show_for_choice()
+            if self._session.choice is not None:
+                self.stored.ask(self._session.choice)
+        elif result.figures:
+            shown = self.stored.put(bundle, result, self.run.forget)
+            if shown is not result:
+                self.notice.tell(words.EARLIER_SHOWN, tone="plain")
+            self._show(bundle, shown, is_running=False)
             announce(self, self.result.sentence)
         else:
             self._show_for_choice()
@@ -172,6 +216,10 @@ class TunePage(QScrollArea):
                 self._on_trouble(
                     Trouble(result.left_out[0], "Try again, or choose another model or drafter.")
                 )
+
+    def _is_chosen(self, bundle: Bundle) -> bool:
+        choice = self._session.choice
+        return choice is not None and bundle_key(choice) == bundle_key(bundle)
 
     def _on_choice(self, bundle: Bundle) -> None:
         if self.run.phase is TunePhase.IDLE:
@@ -197,19 +245,30 @@ class TunePage(QScrollArea):
     def _show(self, bundle: Bundle, result: BenchResult, *, is_running: bool) -> None:
         if self._shown is not None and bundle_key(self._shown[0]) != bundle_key(bundle):
             self.result.show_applied("")
+        if not is_running:
+            memory = self._memory.of(bundle, ask=self.isVisible()) or result.memory
+            result = msgspec.structs.replace(result, memory=memory)
         self._shown = bundle, result
-        advice = "" if is_running else self._tools.advise(result, self._drafter_bytes(bundle))
+        advice = "" if is_running else self._tools.advise(result)
         self.result.show_result(result, advice=advice, is_running=is_running)
+        self._show_kind_advice(self.result.kind)
         self.lesson.setVisible(not result.figures)
         self.result.setVisible(bool(result.figures))
 
-    def _drafter_bytes(self, bundle: Bundle) -> int | None:
-        """Return what the weights of the drafter of `bundle` take, None where it is not loaded."""
-        if not bundle.drafter.kind.has_weights:
-            return 0
-        state = self._session.state
-        drafter = state.loaded.drafter if state.loaded is not None and state.bundle == bundle else None
-        return drafter.file_bytes if drafter is not None else None
+    def _show_kind_advice(self, kind: str) -> None:
+        if kind and self._shown is not None and self.run.phase is TunePhase.IDLE:
+            self.result.show_kind_advice(self._tools.advise_for(self._shown[1], kind))
+        else:
+            self.result.show_kind_advice("")
+
+    def _show_again(self) -> None:
+        """Show the same result with what is known of memory now."""
+        if self._shown is not None and self.run.phase is TunePhase.IDLE:
+            self._show(*self._shown, is_running=False)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_again()
 
     def _on_trouble(self, trouble: Trouble) -> None:
         if trouble.is_about_memory:
@@ -226,31 +285,3 @@ class TunePage(QScrollArea):
             remedy = Remedy("Try again", self.start)
         is_news = self._session.choice is None or bool(self._session.running) or not trouble.detail
         self.notice.tell(trouble, remedy, tone="plain" if is_news and not trouble.kind else "error")
-
-
-class _Lesson(QWidget):
-    """The page before anything was measured."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._text = label(words.LESSON, tone="muted", wraps=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(32, 24, 32, 24)
-        column.setSpacing(12)
-        column.addStretch(1)
-        for line in (label(words.TITLE, font=fonts.heading(), wraps=True), self._text):
-            line.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            line.setMaximumWidth(_LESSON_PX)
-            row = QHBoxLayout()
-            row.addStretch(1)
-            row.addWidget(line, 100)
-            row.addStretch(1)
-            column.addLayout(row)
-        column.addStretch(2)
-
-    @property
-    def words(self) -> str:
-        return self._text.text()
-
-    def teach(self, *, can_begin: bool) -> None:
-        self._text.setText(words.LESSON if can_begin else f"{words.LESSON}\n\n{words.NO_MODEL_LESSON}")

@@ -53,7 +53,7 @@ class _Card:
         self._painter.restore()
         self._paint_table(area.bottom() + 24)
         machine = self._result.machine
-        versions = f"Slipstream {machine.slipstream} · llama-cpp-python {machine.llama_cpp}"
+        versions = f"Slipstream {machine.slipstream} · llama.cpp {machine.llama_cpp}"
         made = f"{versions} · {machine.system}"
         self._write(fonts.small(), "muted", made, _MARGIN_PX, self._height_px - _MARGIN_PX - 20, 24)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from app.tune.tools import BenchTools, Measured
-from engine.bench.advice import DrafterMemory, worth_enabling
+from engine.bench.advice import worth_enabling, worth_for
 from engine.bench.card import as_json, as_markdown
 from engine.bench.driver import Bench
 from engine.bench.journal import journal_of
 from engine.bench.machine import machine_of
 from engine.bench.plan import BenchPlan
-from engine.bench.results import BenchResult
 from engine.bench.service_bench import ServiceBench
 from engine.bench.store import keep_result, latest_result
 from engine.bench.tasks import builtin_tasks
@@ -22,17 +21,14 @@ def engine_bench() -> BenchTools:
         make=_make,
         stored=latest_result,
         keep=keep_result,
-        advise=_advise,
+        advise=worth_enabling,
+        advise_for=worth_for,
         markdown=as_markdown,
         json=as_json,
     )
 
 
 def _make(plan: BenchPlan, measured: Measured) -> Bench:
-    machine = machine_of(measured.loaded, measured.llama_cpp)
+    machine = machine_of(measured.loaded, measured.llama_cpp, measured.settings)
     journal = journal_of(plan, measured.bundle, machine, measured.settings)
     return ServiceBench(plan, measured.bundle, machine, journal=journal)
-
-
-def _advise(result: BenchResult, drafter_bytes: int | None) -> str:
-    return worth_enabling(result, DrafterMemory(drafter_bytes) if drafter_bytes is not None else None)

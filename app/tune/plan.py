@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
 from engine.bench.plan import AUTO, DEFAULT_MODES, OFF, BenchPlan, Task
+from engine.bench.tasks import choose_tasks
 from engine.speculation.settings import SamplingSettings
 
 MODES = tuple(mode for mode in DEFAULT_MODES if mode != OFF)
@@ -31,12 +31,8 @@ def kinds_in(tasks: Sequence[Task]) -> tuple[str, ...]:
 
 def make_plan(tasks: Sequence[Task], settings: TuneSettings) -> BenchPlan:
     """Return the plan that `settings` make of `tasks`; it may be one of no runs at all."""
-    taken: Counter[str] = Counter()
-    chosen: list[Task] = []
-    for task in tasks:
-        if task.category not in settings.without and taken[task.category] < settings.n_tasks:
-            taken[task.category] += 1
-            chosen.append(task)
+    wanted = [task for task in tasks if task.category not in settings.without]
+    chosen = choose_tasks(wanted, n_per_category=max(1, settings.n_tasks))
     modes = tuple(mode for mode in MODES if mode in settings.modes)
     sampling = SamplingSettings(temperature=settings.temperature)
-    return BenchPlan(tuple(chosen), (OFF, *modes), max(1, settings.repeat), sampling)
+    return BenchPlan(chosen, (OFF, *modes), max(1, settings.repeat), sampling)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.session import MEASUREMENT, EngineSession, ModelPhase, ModelState
-from app.trouble import Trouble
+from app.trouble import NOTHING_CHOSEN, Trouble
 from app.tune.tools import BenchTools, Measured
 from engine.bench.driver import Bench, BenchProgress
 from engine.bench.plan import BenchPlan
@@ -16,7 +17,6 @@ from engine.models.bundle import Bundle, DrafterKind
 from engine.service import ServiceEvent
 from engine.worker.messages import RoundDone
 
-NOTHING_CHOSEN = Trouble("No model is chosen yet.", "Choose one, or drop a model file on the window.")
 NOTHING_TO_MEASURE = Trouble(
     "There is nothing to compare yet.", "Choose at least one kind of text and one draft length."
 )
@@ -49,12 +49,14 @@ class TuneRun(QObject):
         phase_changed(TunePhase)
         advanced: `progress` or `result` has changed; while measuring at least once a second.
         ended: the bench is over, complete or not.
+        resumed: it goes on where the same was broken off.
         troubled(Trouble): it could not begin.
     """
 
     phase_changed = Signal(object)
     advanced = Signal()
     ended = Signal()
+    resumed = Signal()
     troubled = Signal(object)
 
     def __init__(self, session: EngineSession, tools: BenchTools, parent: QObject | None = None) -> None:
@@ -88,6 +90,16 @@ class TuneRun(QObject):
     @property
     def progress(self) -> BenchProgress | None:
         return self._bench.progress if self._bench is not None else None
+
+    @property
+    def n_resumed(self) -> int:
+        """How many answers were measured before it was broken off the last time."""
+        return self._bench.n_resumed if self._bench is not None else 0
+
+    @property
+    def forget(self) -> Callable[[], None]:
+        """What makes the bench that ran last keep nothing to go on from."""
+        return self._bench.forget if self._bench is not None else lambda: None
 
     @property
     def result(self) -> BenchResult | None:
@@ -136,12 +148,19 @@ class TuneRun(QObject):
         state = self._session.state
         assert state.bundle is not None
         assert state.loaded is not None
+        if self._session.running:
+            # It began while this was waiting for the model.
+            self._set_phase(TunePhase.IDLE)
+            self.troubled.emit(is_busy_with(self._session.running))
+            return
         self.bundle = self._session.choice
         measured = Measured(state.bundle, state.loaded, state.settings, self._session.llama_cpp_version)
         bench = self._bench = self._tools.make(self._plan, measured)
         self._set_phase(TunePhase.MEASURING)
         bench.start(self._session.service)
         self._tick.start()
+        if bench.n_resumed:
+            self.resumed.emit()
         self.advanced.emit()
         self._look_whether_done()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QStandardPaths, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QStandardPaths, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QImageWriter
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -29,11 +31,13 @@ class Sharing(QObject):
     """
 
     troubled = Signal(object)
+    _failed = Signal(object)
 
     def __init__(self, tools: BenchTools, parent: QWidget) -> None:
         super().__init__(parent)
         self._tools = tools
         self._window = parent
+        self._failed.connect(self.troubled, Qt.ConnectionType.QueuedConnection)
 
     def share(self, result: BenchResult, form: str) -> None:
         """Copy `result` as "markdown", "json" or "picture", or ask where to save it as ".md", ".json" or ".png"."""
@@ -46,18 +50,26 @@ class Sharing(QObject):
         acts.get(form, partial(self._ask, result, form))()
 
     def save(self, result: BenchResult, path: Path) -> None:
-        """Write `result` to `path`, whose ending says in which form."""
+        """Write `result` to `path`, whose ending says in which form; `troubled` follows where that fails."""
+        data = self._bytes(result, path.suffix.lower())
+        # Not a daemon: a window that is closed now waits for the disk.
+        threading.Thread(target=self._write, args=(path, data), name="result-card").start()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        trouble = None
         try:
-            path.write_bytes(self._bytes(result, path.suffix.lower()))
+            path.write_bytes(data)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
-            self.troubled.emit(
-                Trouble(
-                    f"The result cannot be saved as {path.name} ({reason}).",
-                    "Choose another folder.",
-                    str(error),
-                )
+            trouble = Trouble(
+                f"The result cannot be saved as {path.name} ({reason}).",
+                "Choose another folder.",
+                str(error),
             )
+        # Closed meanwhile, the window has taken this object with it.
+        with contextlib.suppress(RuntimeError):
+            if trouble is not None:
+                self._failed.emit(trouble)
 
     def _bytes(self, result: BenchResult, suffix: str) -> bytes:
         if suffix == ".png":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Qt, Signal
 
@@ -20,16 +21,20 @@ class StoredResults(QObject):
 
     Signals:
         found(str): what is stored of the bundle of this key is known now.
+        not_kept(str): a result could not be written, for this reason.
     """
 
     found = Signal(str)
+    not_kept = Signal(str)
     _read = Signal(str, object)
+    _failed = Signal(str)
 
     def __init__(self, tools: BenchTools, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tools = tools
         self._known: dict[str, BenchResult | None] = {}
         self._read.connect(self._on_read, Qt.ConnectionType.QueuedConnection)
+        self._failed.connect(self._on_failed, Qt.ConnectionType.QueuedConnection)
 
     def of(self, bundle: Bundle | None) -> BenchResult | None:
         """Return what is known of `bundle`, None for nothing or nothing yet."""
@@ -43,13 +48,21 @@ class StoredResults(QObject):
         else:
             threading.Thread(target=self._look, args=(key, bundle), name="bench-results", daemon=True).start()
 
-    def put(self, bundle: Bundle, result: BenchResult) -> None:
-        """Take a new result in; one that is complete is kept for the next time."""
-        self._known[bundle_key(bundle)] = result
+    def put(self, bundle: Bundle, result: BenchResult, forget: Callable[[], None]) -> BenchResult:
+        """Take a new result in, and return what is to be shown from now on.
+
+        One that is complete is kept for the next time; then `forget` is called, beside the window's thread: there is
+        nothing to go on from any more. One that was broken off counts only where there is no whole one.
+        """
+        key = bundle_key(bundle)
+        last = self._known.get(key)
+        if last is not None and last.is_complete and not result.is_complete:
+            return last
+        self._known[key] = result
         if result.is_complete:
-            threading.Thread(
-                target=self._keep, args=(bundle, result), name="bench-results", daemon=True
-            ).start()
+            # Not a daemon: a window that is closed now waits for the disk.
+            threading.Thread(target=self._keep, args=(bundle, result, forget), name="bench-results").start()
+        return result
 
     def _look(self, key: str, bundle: Bundle) -> None:
         try:
@@ -66,11 +79,24 @@ class StoredResults(QObject):
             # The window was closed meanwhile, and this object with it.
             return
 
-    def _keep(self, bundle: Bundle, result: BenchResult) -> None:
+    def _keep(self, bundle: Bundle, result: BenchResult, forget: Callable[[], None]) -> None:
         try:
             self._tools.keep(bundle, result)
-        except OSError:
+        except OSError as error:
             _log.exception("A result could not be kept")
+            self._say_not_kept(error.strerror or type(error).__name__)
+        else:
+            forget()
+
+    def _say_not_kept(self, reason: str) -> None:
+        try:
+            self._failed.emit(reason.lower())
+        except RuntimeError:
+            # The window was closed meanwhile, and this object with it.
+            return
+
+    def _on_failed(self, reason: str) -> None:
+        self.not_kept.emit(reason)
 
     def _on_read(self, key: str, result: BenchResult | None) -> None:
         self._known.setdefault(key, result)

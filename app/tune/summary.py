@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from app.format import NOTHING_YET, factor, ratio, share, speed
-from engine.bench.plan import AUTO, OFF
+from engine.bench.figures import OVERALL
+from engine.bench.plan import AUTO, OFF, mode_phrase
+from engine.bench.proposal import best_sentence
 from engine.bench.results import BenchResult, ModeFigures, proposed
-from engine.measure.verdict import SAME_WITHIN
 
 ALL_KINDS = "All kinds"
 
@@ -38,13 +39,6 @@ def kind_words(category: str) -> str:
 def mode_words(mode: str) -> str:
     """Return a column's head: "Off", "Auto" or the number."""
     return mode.capitalize()
-
-
-def mode_phrase(mode: str) -> str:
-    """Return what a sentence calls a mode."""
-    if mode == OFF:
-        return "without guessing ahead"
-    return "draft length auto" if mode == AUTO else f"draft length {mode}"
 
 
 def mode_order(mode: str) -> tuple[int, int]:
@@ -98,10 +92,7 @@ def cell_tip(name: str, one: ModeFigures | None) -> str:
     if one.speedup is not None:
         lines.append(f"{factor(one.speedup)} as fast as without guessing ahead")
     if one.tokens_per_s is not None:
-        spread = ""
-        if one.tokens_per_s_lowest is not None and one.tokens_per_s_highest is not None:
-            spread = f", from {speed(one.tokens_per_s_lowest)} to {speed(one.tokens_per_s_highest)}"
-        lines.append(f"{speed(one.tokens_per_s)}{spread}, in {one.n_runs} answer{'s' * (one.n_runs != 1)}")
+        lines.append(f"{speed(one.tokens_per_s)}{_spread(one)}")
     if one.acceptance_rate is not None:
         lines.append(f"{share(one.acceptance_rate)} of guesses accepted")
     if one.mean_accepted_length is not None:
@@ -111,22 +102,25 @@ def cell_tip(name: str, one: ModeFigures | None) -> str:
     return "\n".join(lines)
 
 
+def _spread(one: ModeFigures) -> str:
+    """Return between what a speed lies: answers, or for all kinds together, whose geometric mean it is, kinds."""
+    answers = f"in {one.n_runs} answer{'s' * (one.n_runs != 1)}"
+    if one.tokens_per_s_lowest is None or one.tokens_per_s_highest is None:
+        return f", {answers}"
+    between = f"from {speed(one.tokens_per_s_lowest)} to {speed(one.tokens_per_s_highest)}"
+    if one.category == OVERALL:
+        return f", the geometric mean of kinds that go {between}, {answers}"
+    return f", {between}, {answers}"
+
+
 def best_mode_of(figures: Sequence[ModeFigures | None]) -> ModeFigures | None:
     """Return the mode to take for a row of figures; None where nothing can be compared."""
     return proposed([one for one in figures if one is not None])
 
 
 def headline(result: BenchResult) -> str:
-    """Return "Best for you: draft length 4, +38 %", or what takes its place."""
-    best = result.proposed_mode
-    begin = "Best for you" if result.is_complete else "Best so far"
-    if best is None or best.speedup is None:
-        return "Too little was measured to compare." if result.is_complete else "Nothing to compare yet."
-    if best.is_baseline:
-        return f"{begin}: {mode_phrase(OFF)}. With this pair it only costs time here."
-    gain = best.speedup - 1.0
-    if abs(gain) <= SAME_WITHIN:
-        return f"{begin}: {mode_phrase(best.mode)}, about as fast as without."
-    # The sign, the number and its unit stay on one line.
-    said = f"{'+' if gain > 0 else '−'}{share(abs(gain))}".replace(" ", "\u00a0")
-    return f"{begin}: {mode_phrase(best.mode)}, {said}"
+    """Return "Best for you: draft length 4, +38% at temperature 0.", or what takes its place."""
+    said = best_sentence(result)
+    if said:
+        return said
+    return "Too little was measured to compare." if result.is_complete else "Nothing to compare yet."

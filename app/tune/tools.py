@@ -30,7 +30,9 @@ class BenchTools:
     make: Callable[[BenchPlan, Measured], Bench]
     stored: Callable[[Bundle], BenchResult | None]
     keep: Callable[[Bundle, BenchResult], None]
-    advise: Callable[[BenchResult, int | None], str]
-    """Whether it is worth enabling, given the bytes that the drafter takes; None: not known."""
+    advise: Callable[[BenchResult], str]
+    """Whether it is worth enabling."""
+    advise_for: Callable[[BenchResult, str], str]
+    """Whether it is worth enabling for one kind of text."""
     markdown: Callable[[BenchResult], str]
     json: Callable[[BenchResult], str]

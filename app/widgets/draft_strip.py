@@ -66,7 +66,7 @@ class _Bars(QWidget):
         tint = colours.colour("accent" if step.source is not DraftSource.NGRAM else "drafter")
         painter.fillRect(right, tint)
         if step.source is DraftSource.NGRAM:
-            painter.fillRect(right, _hatched(colours))
+            painter.fillRect(whole, _hatched(colours))
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):

@@ -18,6 +18,7 @@ from app import fonts, words
 from app.draft_lengths import AUTO_WORDS, draft_length_words
 from app.settings import RunSettings
 from app.widgets.parts import label
+from app.widgets.wheel import leave_wheel
 from engine.speculation.settings import MAX_DRAFT_LENGTH
 
 CONTROL_PX = 32
@@ -129,6 +130,8 @@ class RunOptions(QWidget):
         row.addLayout(field("Temperature", self.temperature, words.TEMPERATURE))
         row.addLayout(field("Most tokens", self.max_tokens, words.MAX_TOKENS))
         row.addLayout(field("Seed", self.seed, words.SEED))
+        for box in (self.temperature, self.max_tokens):
+            leave_wheel(box)
         self.draft_length.changed.connect(self._emit)
         self.temperature.valueChanged.connect(self._emit)
         self.max_tokens.valueChanged.connect(self._emit)

@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from engine.bench.figures import end_to_end_speedup, prefill_share
-from engine.bench.plan import AUTO, OFF
-from engine.bench.results import BenchResult, ModeFigures
+from engine.bench.plan import AUTO, OFF, mode_phrase
+from engine.bench.results import FASTER, SLOWER, BenchResult, DrafterMemory, ModeFigures
 from engine.budget.budget import Budget, KvType, Segment
 
-FASTER: Final = 1.05
-SLOWER: Final = 0.97
-"""Between these a difference is no larger than what a computer varies by itself."""
 _APART: Final = 1.15
 _LONG_PREFILL: Final = 0.3
-_STILL_FASTER: Final = 1.03
 _MORE_ACCEPTED: Final = 0.1
 _MOST_NAMED: Final = 3
-
-
-class DrafterMemory(msgspec.Struct, frozen=True):
-    """What the drafter takes in all, and the largest context that fits with and without it (0: not known)."""
-
-    drafter_bytes: int
-    n_ctx_with: int = 0
-    n_ctx_without: int = 0
 
 
 _OF_DRAFTER: Final = (
@@ -52,7 +38,7 @@ def drafter_memory(budget: Budget, n_ctx: int, kv_type: KvType = KvType.F16) -> 
     return DrafterMemory(taken_bytes, choice.n_ctx_with_drafter, choice.n_ctx_without_drafter)
 
 
-def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> str:
+def worth_enabling(result: BenchResult) -> str:
     """Return whether speculation is worth enabling for the bundle of `result`, and for what."""
     mode = result.drafting_mode
     overall = _find(result.overall, mode)
@@ -68,7 +54,7 @@ def worth_enabling(result: BenchResult, memory: DrafterMemory | None = None) -> 
         _better_fixed(result, overall),
         _prefill(result, mode, kinds),
         _temperature(result.temperature),
-        _memory(memory),
+        _memory(result.memory),
         _chance(result),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -91,21 +77,16 @@ def worth_for(result: BenchResult, category: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def mode_words(mode: str) -> str:
-    """Return "draft length auto", "draft length 3" or "speculation off"."""
-    return "speculation off" if mode == OFF else f"draft length {mode}"
-
-
 def _verdict(overall: ModeFigures, n_kinds: int) -> str:
     over = f" over {n_kinds} kinds of text" if n_kinds > 1 else ""
     return f"{_claim(overall)[0].upper()}{_claim(overall)[1:]}{over}."
 
 
 def _claim(figures: ModeFigures) -> str:
-    speedup, how = figures.speedup or 0.0, mode_words(figures.mode)
-    if speedup >= FASTER:
+    speedup, how = figures.speedup or 0.0, mode_phrase(figures.mode)
+    if speedup > FASTER:
         return f"yes, with {how} it writes {speedup:.2f} times as fast here as without speculation"
-    if speedup > SLOWER:
+    if speedup >= SLOWER:
         return f"it makes little difference, with {how} it writes {speedup:.2f} times as fast here as without"
     return f"no, with {how} it writes only {speedup:.2f} times as fast here as without speculation"
 
@@ -116,14 +97,28 @@ def _most_and_least(kinds: Sequence[ModeFigures]) -> str:
     ranked = sorted(kinds, key=_speedup, reverse=True)
     most, least = ranked[0], ranked[-1]
     if _speedup(most) < _APART * _speedup(least):
-        return f"All kinds of text gain about the same, {_speedup(least):.2f} to {_speedup(most):.2f} times."
-    named = [most, ranked[1]] if len(ranked) > 3 else [most]
-    sentence = f"It does most for {_listed([_gain(one) for one in named])}, least for {_gain(least)}"
-    if _speedup(most) <= SLOWER:
+        verb = "gain" if _speedup(least) > FASTER else "fare"
+        return (
+            f"All kinds of text {verb} about the same, {_speedup(least):.2f} to {_speedup(most):.2f} times."
+        )
+    if _speedup(most) < SLOWER:
         sentence = f"It costs least in {_gain(most)}, most in {_gain(least)}"
-    if (most.acceptance_rate or 0.0) > (least.acceptance_rate or 0.0) + _MORE_ACCEPTED:
+    elif _speedup(most) <= FASTER:
+        sentence = f"It makes least difference in {_gain(most)}, and costs most in {_gain(least)}"
+    else:
+        second = ranked[1:2] if len(ranked) > 3 and _speedup(ranked[1]) > FASTER else []
+        named = _listed([_gain(one) for one in (most, *second)])
+        sentence = f"It does most for {named}, least for {_gain(least)}"
+    if _accepts_more(most, least):
         sentence += ": the better the next words can be foreseen, the more drafts are accepted"
     return f"{sentence}."
+
+
+def _accepts_more(most: ModeFigures, least: ModeFigures) -> bool:
+    """Whether far more was accepted in `most`, as far as anything was drafted in both."""
+    if most.acceptance_rate is None or least.acceptance_rate is None:
+        return False
+    return most.acceptance_rate > least.acceptance_rate + _MORE_ACCEPTED
 
 
 def _idle(kinds: Sequence[ModeFigures]) -> str:
@@ -137,22 +132,21 @@ def _idle(kinds: Sequence[ModeFigures]) -> str:
 
 
 def _losses(kinds: Sequence[ModeFigures]) -> str:
-    losing = [one for one in kinds if _speedup(one) <= SLOWER and one.acceptance_by_position]
+    losing = [one for one in kinds if _speedup(one) < SLOWER and one.acceptance_by_position]
     if not losing or len(losing) == len(kinds):
         return ""
-    others = [one.category for one in kinds if _speedup(one) > SLOWER]
+    others = [one.category for one in kinds if _speedup(one) >= SLOWER]
     if len(losing) > _MOST_NAMED and len(losing) + len(others) == len(kinds) and len(losing) > len(others):
         return f"It costs speed in all but {_listed(others)}."
     return f"It costs speed in {_listed([f'{one.category} ({_speedup(one):.2f} times)' for one in losing])}."
 
 
 def _better_fixed(result: BenchResult, overall: ModeFigures) -> str:
-    best = result.best_mode
+    best = result.proposed_mode
     if overall.mode != AUTO or best is None or best.mode in (AUTO, OFF) or best.speedup is None:
         return ""
-    if best.speedup < _STILL_FASTER * (overall.speedup or 0.0):
-        return ""
-    return f"A fixed draft length of {best.mode} was faster still: {best.speedup:.2f} times."
+    still = " still" if _speedup(overall) > FASTER else ""
+    return f"A fixed draft length of {best.mode} was faster{still}: {best.speedup:.2f} times."
 
 
 def _prefill(result: BenchResult, mode: str, kinds: Sequence[ModeFigures]) -> str:
@@ -174,9 +168,7 @@ def _prefill(result: BenchResult, mode: str, kinds: Sequence[ModeFigures]) -> st
 
 
 def _temperature(temperature: float) -> str:
-    if temperature == 0.0:
-        return "This is at temperature 0; at a higher one fewer drafts are accepted as a rule."
-    return f"This is at temperature {temperature:g}; at 0 more drafts are accepted as a rule."
+    return f"This holds for temperature {temperature:g}, at which it was measured."
 
 
 def _chance(result: BenchResult) -> str:

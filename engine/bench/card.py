@@ -6,32 +6,30 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from engine.bench.advice import DrafterMemory, mode_words, worth_enabling
+from engine.bench.advice import worth_enabling, worth_for
+from engine.bench.plan import mode_phrase
+from engine.bench.proposal import best_sentence
 from engine.bench.results import BenchResult, Machine, ModeFigures
 
 NOTHING = "—"
 
 
-def best_sentence(result: BenchResult) -> str:
-    """Return "Best for you: draft length auto, +42%."; "" where nothing was compared."""
-    best = result.proposed_mode
-    if best is None or best.speedup is None:
-        return ""
-    gain = f", {best.speedup - 1.0:+.0%}" if not best.is_baseline else ", no draft makes it faster"
-    return f"Best for you: {mode_words(best.mode)}{gain}."
-
-
 def machine_words(machine: Machine) -> str:
     """Return one line: what it was measured on, and with what."""
     devices = f", {', '.join(machine.devices)}" if machine.devices else ""
-    threads = f"{machine.n_threads} thread{'s' * (machine.n_threads != 1)}"
     return (
-        f"{machine.processor}, {threads}{devices}; {machine.system}; "
+        f"{machine.processor}, {threads_words(machine)}{devices}; {machine.system}; "
         f"Slipstream {machine.slipstream}, llama.cpp {machine.llama_cpp}"
     )
 
 
-def as_markdown(result: BenchResult, memory: DrafterMemory | None = None) -> str:
+def threads_words(machine: Machine) -> str:
+    """Return "4 threads", or "up to 4 threads, chosen while running"."""
+    threads = f"{machine.n_threads} thread{'s' * (machine.n_threads != 1)}"
+    return f"up to {threads}, chosen while running" if machine.chooses_threads else threads
+
+
+def as_markdown(result: BenchResult) -> str:
     """Return the whole card: what was measured where, what is best, tables by category and by mode, the advice."""
     modes = tuple(dict.fromkeys(one.mode for one in result.overall))
     title = f"# {result.bundle}: {result.target} with {result.drafter}"
@@ -46,10 +44,10 @@ def as_markdown(result: BenchResult, memory: DrafterMemory | None = None) -> str
         "Speed-up over plain decoding (tokens per second):",
         _table(("", *modes), speed_rows(result, modes)),
         "Over all categories:",
-        _table(MODE_HEAD, mode_rows(result)),
-        worth_enabling(result, memory),
+        _table(OVERALL_HEAD, mode_rows(result)),
+        worth_enabling(result),
         *(
-            f"{mode_words(mode).capitalize()}:\n\n{_table(MODE_HEAD, category_rows(result, mode))}"
+            f"{mode_phrase(mode).capitalize()}:\n\n{_table(MODE_HEAD, category_rows(result, mode))}"
             for mode in modes
         ),
         "\n".join(f"- Left out: {sentence}" for sentence in result.left_out),
@@ -57,13 +55,15 @@ def as_markdown(result: BenchResult, memory: DrafterMemory | None = None) -> str
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def as_json(result: BenchResult, memory: DrafterMemory | None = None) -> str:
-    """Return the whole result, with `best_mode` and `advice`, as one JSON object on one line."""
-    best = result.best_mode
+def as_json(result: BenchResult) -> str:
+    """Return the whole result, with `best_mode`, the one to take, and `advice`, as one JSON object on one line."""
+    best = result.proposed_mode
+    categories = dict.fromkeys(one.category for one in result.figures)
     whole = {
         **msgspec.to_builtins(result),
         "best_mode": best.mode if best is not None else None,
-        "advice": worth_enabling(result, memory),
+        "advice": worth_enabling(result),
+        "advice_by_category": {category: worth_for(result, category) for category in categories},
     }
     return msgspec.json.encode(whole).decode()
 
@@ -73,9 +73,16 @@ def as_json(result: BenchResult, memory: DrafterMemory | None = None) -> str:
 
 def speed_rows(result: BenchResult, modes: Sequence[str]) -> list[tuple[str, ...]]:
     """Return a row a category and one for all: "1.62× (41.0)" for each of `modes`, speeds alone without a baseline."""
+    return figure_rows(result, modes, _cell)
+
+
+def figure_rows(
+    result: BenchResult, modes: Sequence[str], cell: Callable[[ModeFigures | None], str]
+) -> list[tuple[str, ...]]:
+    """Return a row a category and one for all, with a `cell` for each of `modes`."""
     by_name = {(one.category, one.mode): one for one in (*result.figures, *result.overall)}
-    categories = dict.fromkeys(one.category for one in (*result.figures, *result.overall))
-    return [(category, *(_cell(by_name.get((category, mode))) for mode in modes)) for category in categories]
+    categories = dict.fromkeys(category for category, _ in by_name)
+    return [(category, *(cell(by_name.get((category, mode))) for mode in modes)) for category in categories]
 
 
 MODE_HEAD = (
@@ -89,8 +96,11 @@ MODE_HEAD = (
 )
 
 
+OVERALL_HEAD = tuple("slowest to fastest kind" if name == "lowest to highest" else name for name in MODE_HEAD)
+
+
 def mode_rows(result: BenchResult) -> list[tuple[str, ...]]:
-    """Return a row a mode under MODE_HEAD, over all categories."""
+    """Return a row a mode under OVERALL_HEAD, over all categories."""
     return _detail_rows(result.overall, lambda one: one.mode)
 
 

@@ -12,7 +12,8 @@ from engine.service import EngineService, ServiceEvent
 class BenchProgress(Protocol):
     """Where a bench stands. `task` and `mode` are what runs: None and "" while it warms up and at its end.
 
-    `left_s` is what is left, by what is done so far; None before anything is.
+    `left_s` is what is left, by what is done so far; None before anything is. `is_reloading`: the models' process was
+    lost, and what is measured is being loaded again.
     """
 
     @property
@@ -30,6 +31,9 @@ class BenchProgress(Protocol):
     @property
     def left_s(self) -> float | None: ...
 
+    @property
+    def is_reloading(self) -> bool: ...
+
 
 class Bench(Protocol):
     """One bench. Call `start` when the bundle is loaded, then `take` with every event of the service until `is_done`.
@@ -43,6 +47,13 @@ class Bench(Protocol):
         """Take an event; return whether `result` or `progress` changed."""
 
     def cancel(self) -> None: ...
+
+    def forget(self) -> None:
+        """Keep nothing to go on from: the whole result is kept elsewhere, or is not wanted."""
+
+    @property
+    def n_resumed(self) -> int:
+        """How many runs were measured before it was broken off the last time."""
 
     @property
     def is_done(self) -> bool: ...

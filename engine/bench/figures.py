@@ -2,13 +2,15 @@
 
 Speeds are medians over runs. Speed-ups are made task by task, against "off" of the same task, and combined as
 geometric means: over the tasks of a category, then over the categories, each of which counts the same. An answer of
-few tokens says more about chance than about speed: it counts for acceptance alone.
+few tokens says more about chance than about speed: it counts for acceptance alone. Modes are compared over the same
+texts: a task, or a category, that one of them has no speed of is left out of what is combined.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import zip_longest
 from typing import Final
 
@@ -21,12 +23,19 @@ LEAST_TOKENS: Final = 8
 
 def category_figures(runs: Sequence[BenchRunRecord], modes: Sequence[str]) -> tuple[ModeFigures, ...]:
     """Return every category of `runs` in every mode of `modes` in which it was run."""
-    return tuple(
-        _figures([run for run in runs if run.category == category], category, mode)
-        for category in dict.fromkeys(run.category for run in runs)
-        for mode in modes
-        if any(run.category == category and run.mode == mode for run in runs)
-    )
+    figures = []
+    for category in dict.fromkeys(run.category for run in runs):
+        own = [run for run in runs if run.category == category]
+        measured = [mode for mode in modes if any(run.mode == mode for run in own)]
+        by_mode = {mode: task_speedups(own, mode) for mode in measured}
+        tasks = _shared([speedups.keys() for speedups in by_mode.values()])
+        figures += [
+            _figures(
+                own, category, mode, [speedup for task, speedup in by_mode[mode].items() if task in tasks]
+            )
+            for mode in measured
+        ]
+    return tuple(figures)
 
 
 def overall_figures(
@@ -34,14 +43,29 @@ def overall_figures(
 ) -> tuple[ModeFigures, ...]:
     """Return one line per mode over all categories of `figures`, which were made of `runs`.
 
-    `tokens_per_s` is the geometric mean of those of the categories, lowest and highest are theirs too.
+    `tokens_per_s` is the geometric mean of those of the categories, lowest and highest are theirs too. Categories in
+    which one of the modes has no figure count for none of them.
     """
+    modes = tuple(dict.fromkeys(one.mode for one in figures))
+    own = {mode: [one for one in figures if one.mode == mode] for mode in modes}
+    of_speed = [{one.category for one in own[mode] if one.tokens_per_s is not None} for mode in modes]
+    of_speedup = [{one.category for one in own[mode] if one.speedup is not None} for mode in modes]
+    categories, compared = _shared(of_speed), _shared(of_speedup)
     return tuple(
         _overall(
-            mode, [one for one in figures if one.mode == mode], [run for run in runs if run.mode == mode]
+            mode,
+            [one for one in own[mode] if one.category in categories],
+            [one.speedup for one in own[mode] if one.speedup is not None and one.category in compared],
+            [run for run in runs if run.mode == mode],
         )
-        for mode in dict.fromkeys(one.mode for one in figures)
+        for mode in modes
     )
+
+
+def _shared(found: Iterable[AbstractSet[str]]) -> AbstractSet[str]:
+    """Return the names that all of `found` have; one that has none at all is not compared and takes nothing away."""
+    some = [names for names in found if names]
+    return frozenset.intersection(*map(frozenset, some)) if some else frozenset()
 
 
 def task_speedups(runs: Sequence[BenchRunRecord], mode: str, baseline: str = OFF) -> dict[str, float]:
@@ -80,7 +104,9 @@ def prefill_share(runs: Iterable[BenchRunRecord]) -> float | None:
     return statistics.median(shares) if shares else None
 
 
-def _figures(runs: Sequence[BenchRunRecord], category: str, mode: str) -> ModeFigures:
+def _figures(
+    runs: Sequence[BenchRunRecord], category: str, mode: str, speedups: Sequence[float]
+) -> ModeFigures:
     mine = [run for run in runs if run.mode == mode]
     speeds = _speeds(mine)
     return ModeFigures(
@@ -90,14 +116,16 @@ def _figures(runs: Sequence[BenchRunRecord], category: str, mode: str) -> ModeFi
         tokens_per_s=statistics.median(speeds) if speeds else None,
         tokens_per_s_lowest=min(speeds, default=None),
         tokens_per_s_highest=max(speeds, default=None),
-        speedup=_geometric_mean(list(task_speedups(runs, mode).values())),
+        speedup=_geometric_mean(speedups),
         acceptance_rate=_acceptance_rate(mine),
         mean_accepted_length=_mean_accepted_length(mine),
         acceptance_by_position=_acceptance_by_position(mine),
     )
 
 
-def _overall(mode: str, figures: Sequence[ModeFigures], runs: Sequence[BenchRunRecord]) -> ModeFigures:
+def _overall(
+    mode: str, figures: Sequence[ModeFigures], speedups: Sequence[float], runs: Sequence[BenchRunRecord]
+) -> ModeFigures:
     speeds = [one.tokens_per_s for one in figures if one.tokens_per_s is not None]
     return ModeFigures(
         category=OVERALL,
@@ -106,7 +134,7 @@ def _overall(mode: str, figures: Sequence[ModeFigures], runs: Sequence[BenchRunR
         tokens_per_s=_geometric_mean(speeds),
         tokens_per_s_lowest=min(speeds, default=None),
         tokens_per_s_highest=max(speeds, default=None),
-        speedup=_geometric_mean([one.speedup for one in figures if one.speedup is not None]),
+        speedup=_geometric_mean(speedups),
         acceptance_rate=_acceptance_rate(runs),
         mean_accepted_length=_mean_accepted_length(runs),
         acceptance_by_position=_acceptance_by_position(runs),

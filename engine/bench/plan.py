@@ -39,6 +39,11 @@ class BenchPlan(msgspec.Struct, frozen=True):
         return len(self.tasks) * len(self.modes) * self.repeat
 
 
+def mode_phrase(mode: str) -> str:
+    """Return what a sentence calls `mode`: "draft length auto", "draft length 3" or "without guessing ahead"."""
+    return "without guessing ahead" if mode == OFF else f"draft length {mode}"
+
+
 def draft_length_of(mode: str) -> int | None:
     """Return the draft length that `mode` asks for, None for the controller's choice."""
     return {OFF: 0, AUTO: None}[mode] if mode in (OFF, AUTO) else int(mode)

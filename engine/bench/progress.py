@@ -16,6 +16,7 @@ class Progress:
     task: Task | None = None
     mode: str = ""
     left_s: float | None = None
+    is_reloading: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,11 @@ from typing import Final
 import msgspec
 
 from engine.bench.plan import AUTO, OFF
+from engine.measure.verdict import SAME_WITHIN
 
-_AUTO_IS_AS_GOOD: Final = 0.97
+FASTER: Final = 1.0 + SAME_WITHIN
+SLOWER: Final = 1.0 - SAME_WITHIN
+"""Between these a difference is no larger than what a computer varies by itself."""
 
 
 class BenchRunRecord(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ class ModeFigures(msgspec.Struct, frozen=True):
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """Where it was measured."""
+    """Where it was measured. `chooses_threads`: how many of `n_threads` compute is chosen while running."""
 
     system: str
     processor: str
@@ -62,12 +65,21 @@ class Machine(msgspec.Struct, frozen=True):
     n_threads: int
     slipstream: str
     llama_cpp: str
+    chooses_threads: bool = False
+
+
+class DrafterMemory(msgspec.Struct, frozen=True):
+    """What the drafter takes in all, and the largest context that fits with and without it (0: not known)."""
+
+    drafter_bytes: int
+    n_ctx_with: int = 0
+    n_ctx_without: int = 0
 
 
 class BenchResult(msgspec.Struct, frozen=True):
     """A whole bench of one bundle; `figures` has every category in every mode, `overall` the geometric means.
 
-    `left_out` says what could not be measured, a sentence each.
+    `left_out` says what could not be measured, a sentence each. `memory` None: not known.
     """
 
     bundle: str
@@ -81,6 +93,7 @@ class BenchResult(msgspec.Struct, frozen=True):
     measured_at: str = ""
     is_complete: bool = True
     left_out: tuple[str, ...] = ()
+    memory: DrafterMemory | None = None
 
     @property
     def best_mode(self) -> ModeFigures | None:
@@ -93,7 +106,7 @@ class BenchResult(msgspec.Struct, frozen=True):
 
     @property
     def proposed_mode(self) -> ModeFigures | None:
-        """The mode to take: the best one, or auto where that is nearly as fast, for it goes with the text."""
+        """The mode to take over all kinds of text, see `proposed`."""
         return proposed(self.overall)
 
     @property
@@ -106,11 +119,18 @@ class BenchResult(msgspec.Struct, frozen=True):
 
 
 def proposed(figures: Sequence[ModeFigures]) -> ModeFigures | None:
-    """Return the mode to take among `figures` of the same texts; None where nothing was compared."""
-    compared = {one.mode: one for one in figures if one.speedup is not None}
-    if not compared.keys() - {OFF}:
+    """Return the mode to take among `figures` of the same texts; None where nothing was compared.
+
+    A fixed length has to beat both off and auto, which goes with the text, by more than chance; auto has to cost
+    nothing.
+    """
+    speeds = {one.mode: one.speedup for one in figures if one.speedup is not None}
+    if not speeds.keys() - {OFF}:
         return None
-    best = max(compared.values(), key=lambda one: one.speedup or 0.0)
-    auto = compared.get(AUTO)
-    is_as_good = auto is not None and (auto.speedup or 0.0) >= _AUTO_IS_AS_GOOD * (best.speedup or 0.0)
-    return auto if is_as_good else best
+    lengths = [mode for mode in speeds if mode not in (OFF, AUTO)]
+    fixed = max(lengths, key=lambda mode: speeds[mode], default="")
+    auto = speeds.get(AUTO, 0.0)
+    mode = AUTO if auto >= SLOWER else OFF
+    if fixed and speeds[fixed] > FASTER * max(auto, 1.0):
+        mode = fixed
+    return next((one for one in figures if one.mode == mode and one.speedup is not None), None)

@@ -28,6 +28,7 @@ from engine.worker.messages import Failed, Finished, Loaded, Prompt, RoundDone
 _WARM_UP: Final = Task(
     "warm-up", "", "Write the numbers from one to forty as words, separated by commas.", max_tokens=24
 )
+_N_SEEDS: Final = 2**63
 _MOST_DEATHS: Final = 2
 """A run that has ended the worker so often is left out."""
 
@@ -35,7 +36,7 @@ _MOST_DEATHS: Final = 2
 class ServiceBench:
     """A Bench (engine/bench/driver.py) of `bundle`, which is loaded, on `machine`.
 
-    `journal` keeps what is measured until all of it is; what is in it already is not measured again.
+    `journal` keeps what is measured until `forget` is called; what is in it already is not measured again.
     """
 
     def __init__(
@@ -103,6 +104,11 @@ class ServiceBench:
         else:
             self._finish()
 
+    def forget(self) -> None:
+        """Keep nothing to go on from: the whole result is kept elsewhere, or is not wanted."""
+        if self._journal is not None:
+            self._journal.discard()
+
     @property
     def is_done(self) -> bool:
         return self._is_done
@@ -115,15 +121,21 @@ class ServiceBench:
     @property
     def progress(self) -> Progress:
         n_done = len(self._runs) - len(self._todo)
-        if not self._todo or self._is_done or self._warm_ups:
-            return Progress(n_done, len(self._runs), left_s=None if self._todo else 0.0)
+        if not self._todo or self._is_done or self._warm_ups or self._lost is not None:
+            left_s = None if self._todo else 0.0
+            return Progress(n_done, len(self._runs), left_s=left_s, is_reloading=self._lost is not None)
         left_s = self._pace.left_s(sum(run.weight for run in self._todo), self._clock() - self._began_at)
         return Progress(n_done, len(self._runs), self._todo[0].task, self._todo[0].mode, left_s)
 
     @property
     def result(self) -> BenchResult:
-        """What is measured so far; `is_complete` says whether that is all."""
-        figures = category_figures(self._records, self._plan.modes)
+        """What is measured so far; `is_complete` says whether that is all.
+
+        `runs` are all of them, figures those of tasks that were measured in every mode: no mode is held against another
+        one over other texts.
+        """
+        whole = whole_groups(self._runs, self._records)
+        figures = category_figures(whole, self._plan.modes)
         drafter = self._bundle.drafter
         name = Path(drafter.path).name if drafter.path else str(drafter.kind)
         return BenchResult(
@@ -133,7 +145,7 @@ class ServiceBench:
             temperature=self._plan.sampling.temperature,
             machine=self._machine,
             figures=figures,
-            overall=overall_figures(figures, self._records),
+            overall=overall_figures(figures, whole),
             runs=tuple(self._records),
             measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
             is_complete=not self._todo,
@@ -162,7 +174,8 @@ class ServiceBench:
         prompt = Prompt(messages=(*system, ChatMessage(Role.USER, task.prompt)))
         sampling = self._plan.sampling
         # Every mode of a repeat draws from the same seed, every repeat from another one.
-        sampling = msgspec.structs.replace(sampling, seed=(sampling.seed or 1) + repeat)
+        first = 1 if sampling.seed is None else sampling.seed
+        sampling = msgspec.structs.replace(sampling, seed=(first + repeat) % _N_SEEDS)
         settings = GenerationSettings(sampling, task.max_tokens, draft_length_of(mode))
         self._metrics = Metrics()
         self._began_at = self._clock()
@@ -187,8 +200,7 @@ class ServiceBench:
 
     def _finish(self) -> None:
         self._is_done = True
-        if self._journal is not None and not self._todo:
-            self._journal.discard()
+        self._lost = None
 
     # --------------------------------------------------------------------------------------------- what goes wrong
 
@@ -208,8 +220,8 @@ class ServiceBench:
 
     def _leave_out(self, reason: str) -> None:
         """Leave out the whole task: what failed in one mode has nothing to be compared with."""
-        task = self._todo[0].task.id
-        self._left_out[task] = f"{task}: {reason}"
+        task, category = self._todo[0].task.id, self._todo[0].task.category
+        self._left_out[task] = f"a prompt of {category} ({task}): {reason}"
         self._todo = deque(run for run in self._todo if run.task.id != task)
         self._records = [record for record in self._records if record.task != task]
 

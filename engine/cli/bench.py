@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.bench.advice import DrafterMemory, drafter_memory
+import msgspec
+
+from engine.bench.advice import drafter_memory
 from engine.bench.card import as_json, as_markdown
 from engine.bench.journal import journal_of
 from engine.bench.machine import machine_of
 from engine.bench.plan import AUTO, DEFAULT_MODES, OFF, BenchPlan
-from engine.bench.results import BenchResult
+from engine.bench.results import BenchResult, DrafterMemory
 from engine.bench.service_bench import ServiceBench
 from engine.bench.store import keep_result
 from engine.bench.tasks import BUILTIN, choose_tasks, read_suite
@@ -33,6 +34,7 @@ from engine.cli.terminal import write_json
 from engine.errors import BadOption, SlipstreamError
 from engine.models.bundle import Bundle, DrafterKind
 from engine.service import Service
+from engine.shelf.walk import is_encodable
 from engine.speculation.settings import (
     MAX_DRAFT_LENGTH,
     GenerationSettings,
@@ -94,18 +96,16 @@ def act(given: argparse.Namespace) -> int:
         if measured.interrupted_by:
             raise Interrupted(measured.interrupted_by)
         raise SlipstreamError("Nothing could be measured.", remedy=" ".join(result.left_out))
-    if given.markdown:
-        _write_card(given.markdown, as_markdown(result, measured.memory))
-    with contextlib.suppress(OSError):
-        keep_result(bundle, result)
+    is_written = not given.markdown or _write_card(given.markdown, as_markdown(result))
+    _keep(measured, bundle, options)
     if given.json:
-        write_json(as_json(result, measured.memory))
+        write_json(as_json(result))
     else:
-        print_result(result, measured.memory)
+        print_result(result, _categories(given))
     if measured.interrupted_by:
         print("slipstream: stopped; the same command goes on from here.", file=sys.stderr)
         return _EXIT_SIGNAL_BASE + measured.interrupted_by
-    return 0 if result.is_complete else _EXIT_FAILED
+    return 0 if result.is_complete and is_written else _EXIT_FAILED
 
 
 def plan_of(given: argparse.Namespace) -> BenchPlan:
@@ -118,12 +118,20 @@ def plan_of(given: argparse.Namespace) -> BenchPlan:
         if not lowest <= value <= highest:
             raise BadOption(f"{name} must be between {lowest} and {highest}.")
     check_text(given, ("suite", "categories", "markdown"))
+    if given.markdown and not Path(given.markdown).absolute().parent.is_dir():
+        raise BadOption(f"There is no folder for the card “{given.markdown}”.", remedy="Make it first.")
     sampling = SamplingSettings(temperature=given.temperature, seed=given.seed)
     check_generation(GenerationSettings(sampling))
     modes = parse_modes(given.modes)
-    categories = [part.strip() for part in given.categories.split(",") if part.strip()]
-    tasks = choose_tasks(read_suite(given.suite), categories, given.tasks_per_category, given.max_tokens)
+    tasks = choose_tasks(
+        read_suite(given.suite), _categories(given), given.tasks_per_category, given.max_tokens
+    )
     return BenchPlan(tasks, modes, given.repeat, sampling)
+
+
+def _categories(given: argparse.Namespace) -> list[str]:
+    """Return the kinds of text that were named, each once."""
+    return list(dict.fromkeys(part.strip() for part in given.categories.split(",") if part.strip()))
 
 
 def parse_modes(text: str) -> tuple[str, ...]:
@@ -145,11 +153,13 @@ def _mode(text: str) -> str:
 
 
 def _run_options(given: argparse.Namespace, plan: BenchPlan) -> RunOptions:
-    check_text(given, ("name", "target", "bundle", "drafter"))
+    check_text(given, ("target", "bundle", "drafter"))
+    if given.name and not is_encodable(given.name):
+        raise BadOption("The name of the model is not valid UTF-8.")
     if given.name and (given.bundle or given.target):
         raise BadOption("Name one model: as NAME, --bundle or --target.")
     # What is a file, or looks like one, is a target; anything else is a name of `slipstream models list`.
-    is_file = bool(given.name) and (given.name.lower().endswith(".gguf") or os.path.lexists(given.name))
+    is_file = bool(given.name) and (given.name.lower().endswith(".gguf") or os.path.isfile(given.name))
     return RunOptions(
         target=given.name if is_file else given.target,
         drafter=parse_drafters(given.drafter),
@@ -170,8 +180,8 @@ def _run_options(given: argparse.Namespace, plan: BenchPlan) -> RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
+    bench: ServiceBench
     result: BenchResult
-    memory: DrafterMemory | None
     interrupted_by: int
 
 
@@ -180,7 +190,7 @@ def _measure(plan: BenchPlan, bundle: Bundle, options: RunOptions, *, anew: bool
         llama_cpp = ask_devices(client).llama_cpp_version
         budget = _budget(client, bundle, options)
         loaded = load(client, bundle, options)
-        machine = machine_of(loaded, llama_cpp)
+        machine = machine_of(loaded, llama_cpp, options.load)
         journal = journal_of(plan, bundle, machine, options.load)
         if anew:
             journal.discard()
@@ -188,7 +198,9 @@ def _measure(plan: BenchPlan, bundle: Bundle, options: RunOptions, *, anew: bool
         line.note(_size_words(plan))
         _follow(bench, client, line, verbose=verbose)
         memory = _memory(bundle, budget, loaded, options)
-        return _Measured(bench.result, memory, client.interrupted_by)
+        journal.flush()
+        result = msgspec.structs.replace(bench.result, memory=memory)
+        return _Measured(bench, result, client.interrupted_by)
 
 
 def _size_words(plan: BenchPlan) -> str:
@@ -239,7 +251,21 @@ def _memory(
     return drafter_memory(budget, loaded.n_ctx, options.load.kv_type) if budget is not None else None
 
 
-def _write_card(name: str, text: str) -> None:
+def _keep(measured: _Measured, bundle: Bundle, options: RunOptions) -> None:
+    """Keep the result; only then is what it was made of not needed any more."""
+    result = measured.result
+    try:
+        keep_result(bundle, result, load=options.load)
+    except OSError as error:
+        reason = error.strerror or error
+        print(f"slipstream: the result could not be kept: {reason}.", file=sys.stderr)
+        return
+    if result.is_complete:
+        measured.bench.forget()
+
+
+def _write_card(name: str, text: str) -> bool:
+    """Write the card; return whether that went well, and say it where it did not."""
     try:
         Path(name).write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -247,3 +273,5 @@ def _write_card(name: str, text: str) -> None:
             f"slipstream: the card “{name}” could not be written: {getattr(error, 'strerror', None) or error}.",
             file=sys.stderr,
         )
+        return False
+    return True

@@ -39,7 +39,6 @@ class InstalledModel(msgspec.Struct, frozen=True):
     n_ctx_train: int = 0
     n_params: int = 0
     remote_id: str = ""
-    draft_length: int = 0
     licence: str = ""
     trouble: str = ""
 

@@ -125,7 +125,6 @@ def _downloaded(bundle: DownloadedBundle, read: ReadFacts, sorted_: _Sorted) -> 
             n_ctx_train=facts.n_ctx_train or remote.n_ctx_train,
             n_params=facts.n_params,
             remote_id=remote.id,
-            draft_length=remote.draft_length,
             licence=remote.licence or facts.licence,
         )
     ]

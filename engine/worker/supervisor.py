@@ -201,7 +201,10 @@ class Supervisor:
             self._child = self._launch()
         except OSError as error:
             self._child = None
-            self._fail_waiting(WorkerDied("The model process could not be started.", detail=str(error)))
+            died = WorkerDied("The model process could not be started.", detail=str(error))
+            self._fail_waiting(died)
+            # Nobody may be waiting for an answer, but for what was loaded: it does not come.
+            self._tell(WorkerLost(0, died.sentence, died.remedy, died.detail))
             return
         self._vigil = Vigil(self._settings, self._clock())
         if self._reload.is_due and not self._waiting_load():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.tune.tools import BenchTools, Measured
+from engine.bench.advice import worth_enabling, worth_for
 from engine.bench.plan import AUTO, OFF, BenchPlan, Task, draft_length_of
 from engine.bench.results import BenchResult, BenchRunRecord, Machine, ModeFigures
 from engine.chat.messages import ChatMessage, Role
@@ -27,7 +30,7 @@ _PLAIN_TOKENS_PER_S = 24.0
 TASKS = tuple(
     Task(f"{kind}-{n}", kind, f"Prompt {n} of {kind}.", max_tokens=24) for kind in KINDS for n in range(1, 5)
 )
-MACHINE = Machine("Linux 6.1 x86_64", "AMD EPYC 9654", (), 2, "0.4.0", "0.3.36")
+MACHINE = Machine("Linux 6.1 x86_64", "AMD EPYC 9654", (), 2, "0.4.0", "0.3.36", chooses_threads=True)
 
 
 def speedup_of(kind: str, mode: str) -> float:
@@ -82,6 +85,7 @@ def _result(bundle: Bundle, done: list[tuple[str, str]], *, is_complete: bool) -
             )
         )
     drafter = Path(bundle.drafter.path).name or bundle.drafter.kind.value
+    drafter += " + ngram" * (bundle.drafter.with_ngram and bundle.drafter.kind.has_weights)
     return BenchResult(
         bundle.name,
         Path(bundle.target).name,
@@ -103,14 +107,20 @@ class ScriptedProgress:
     task: Task | None = None
     mode: str = ""
     left_s: float | None = None
+    is_reloading: bool = False
 
 
 class ScriptedBench:
     """Implements engine.bench.driver.Bench; what comes back from the service only says that a run is over."""
 
-    def __init__(self, plan: BenchPlan, bundle: Bundle, left_out: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, plan: BenchPlan, bundle: Bundle, left_out: tuple[str, ...] = (), n_resumed: int = 0
+    ) -> None:
         self._left_out = left_out
+        self.n_resumed = n_resumed
+        self.is_forgotten = False
         self._runs = [(task, mode) for _ in range(plan.repeat) for task in plan.tasks for mode in plan.modes]
+        self._n_modes = len(plan.modes)
         self._bundle = bundle
         self._done: list[tuple[str, str]] = []
         self._service: EngineService | None = None
@@ -137,6 +147,9 @@ class ScriptedBench:
         assert self._service is not None
         self._service.cancel(self._job)
 
+    def forget(self) -> None:
+        self.is_forgotten = True
+
     @property
     def is_done(self) -> bool:
         return self._is_over
@@ -151,7 +164,9 @@ class ScriptedBench:
 
     @property
     def result(self) -> BenchResult:
-        whole = _result(self._bundle, self._done, is_complete=len(self._done) == len(self._runs))
+        # As in the engine's: what was not measured in all modes is not compared yet.
+        n_whole = len(self._done) // self._n_modes * self._n_modes
+        whole = _result(self._bundle, self._done[:n_whole], is_complete=len(self._done) == len(self._runs))
         return msgspec.structs.replace(whole, left_out=self._left_out)
 
     def _go_on(self) -> None:
@@ -167,37 +182,38 @@ class ScriptedBench:
 
 @dataclass
 class BenchScript:
-    """What the tools do: `shelf` are stored results by target file, `kept` what was kept."""
+    """What the tools do: `shelf` are stored results by target file, `kept` what was kept, unless the disk is full.
+
+    `benches` are those that were made, each of which begins with `n_resumed` answers.
+    """
 
     shelf: dict[str, BenchResult] = field(default_factory=dict)
     kept: list[tuple[Bundle, BenchResult]] = field(default_factory=list)
     made: list[tuple[BenchPlan, Measured]] = field(default_factory=list)
-    advice: str = ""
+    benches: list[ScriptedBench] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
-    advised: list[int | None] = field(default_factory=list)
+    n_resumed: int = 0
+    is_full: bool = False
 
     def tools(self) -> BenchTools:
         return BenchTools(
             tasks=TASKS,
             make=self._make,
             stored=lambda bundle: self.shelf.get(bundle.target),
-            keep=lambda bundle, result: self.kept.append((bundle, result)),
-            advise=self._advise,
+            keep=self._keep,
+            advise=worth_enabling,
+            advise_for=worth_for,
             markdown=lambda result: f"# {result.bundle}\n",
             json=lambda result: msgspec.json.encode(result).decode(),
         )
 
     def _make(self, plan: BenchPlan, measured: Measured) -> ScriptedBench:
         self.made.append((plan, measured))
-        return ScriptedBench(plan, measured.bundle, self.left_out)
+        self.benches.append(ScriptedBench(plan, measured.bundle, self.left_out, self.n_resumed))
+        self.n_resumed = 0
+        return self.benches[-1]
 
-    def _advise(self, _result: BenchResult, drafter_bytes: int | None) -> str:
-        self.advised.append(drafter_bytes)
-        return self.advice or ADVICE
-
-
-ADVICE = (
-    "Yes, for most of what was measured. Code, edits and extraction run 1.9 to 2.5 times as fast, because their text "
-    "repeats itself and is easy to guess. A creative text gains next to nothing, and a long prompt with a short answer "
-    "nothing at all: reading the prompt takes its time either way. Auto costs nothing where guessing does not pay."
-)
+    def _keep(self, bundle: Bundle, result: BenchResult) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.kept.append((bundle, result))

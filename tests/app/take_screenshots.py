@@ -22,7 +22,6 @@ from PySide6.QtWidgets import QApplication
 from app.main import open_window
 from app.theme import ThemeChoice
 from app.window import Window
-from engine.bench.advice import worth_enabling
 from engine.bench.results import BenchResult
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.models.capability import DrafterCapability
@@ -152,6 +151,8 @@ def tune_pair(window: Window, service: ScriptedService) -> Iterator[int]:
     choose_pair(window)
     window.show_page(3)
     yield 400
+    window.tune.start_button.clearFocus()
+    yield 50
 
 
 def choose_pair(window: Window) -> None:
@@ -307,7 +308,7 @@ def measured_bench(path: Path) -> BenchScript:
     """Return tools whose shelf holds the result in `path` for every model."""
     result = msgspec.json.decode(path.read_bytes(), type=BenchResult)
     shelf = dict.fromkeys((bundle.target for bundle in BUNDLES), result)
-    return BenchScript(shelf=shelf, advice=worth_enabling(result))
+    return BenchScript(shelf=shelf)
 
 
 def main() -> int:

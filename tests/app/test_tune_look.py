@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QAbstractButton, QSpinBox
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAccessible, QWheelEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QSpinBox
 from pytestqt.qtbot import QtBot
 
 from tests.app.conftest import OpenApp
@@ -59,6 +60,33 @@ def test_everything_that_can_be_pressed_has_a_name(qtbot: QtBot, open_app: OpenA
         and not QAccessible.queryAccessibleInterface(one).text(QAccessible.Text.Name).strip()
     ]
     assert nameless == []
+
+
+def test_a_chip_says_what_it_chooses(open_app: OpenApp) -> None:
+    page = open_app(bench=shelf()).window.tune
+    assert page.plan.modes.buttons["2"].accessibleName() == "Draft length 2"
+    assert page.plan.modes.buttons["auto"].accessibleName() == "Draft length auto"
+    assert page.plan.kinds.buttons["coding"].accessibleName() == "Kind of text: Coding"
+
+
+def test_the_wheel_scrolls_past_the_numbers(qtbot: QtBot, open_app: OpenApp) -> None:
+    window = open_app(bench=shelf()).window
+    window.show_page(3)
+    box = window.tune.plan.repeat
+    at = QPointF(box.rect().center())
+    turn = QPoint(0, 120)
+    wheel = QWheelEvent(
+        at,
+        QPointF(box.mapToGlobal(box.rect().center())),
+        QPoint(),
+        turn,
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, wheel)
+    assert box.value() == 1
 
 
 def test_a_cell_tells_a_screen_reader_its_row_and_its_column(qtbot: QtBot, open_app: OpenApp) -> None:

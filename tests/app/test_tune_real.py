@@ -52,7 +52,8 @@ def test_a_real_pair_is_measured_and_its_result_is_found_again(qtbot: QtBot, win
     assert page.notice.isHidden(), page.notice.sentence
     assert page.result.sentence.startswith("Best for you: ")
     assert page.result.table.rowCount() == 3
-    assert "speculation" in page.result.advice
+    assert "with draft length auto it writes" in page.result.advice
+    assert "This holds for temperature 0" in page.result.advice
     page.result.share_asked.emit("json")
     told = json.loads(QApplication.clipboard().text())
     assert {one["category"] for one in told["figures"]} == {"coding", "creative"}

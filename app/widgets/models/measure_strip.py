@@ -13,6 +13,7 @@ from app.widgets.progress_line import ProgressLine
 
 _NEVER = "Speeds are not known until this computer is measured. It takes some seconds."
 _BUSY = " while the computer was busy; measure again when it is quiet"
+_HELD = "The Tune page is measuring: both at once would falsify both."
 _JOINED_SLASH = "\u2060/\u2060"
 """No line breaks at it."""
 _VERB, _AGAIN = "Measure this computer", "Measure again"
@@ -29,6 +30,7 @@ class MeasureStrip(QFrame):
         self._line = ProgressLine("Measuring this computer", "accent", "done", track="line")
         self.go = button(_VERB)
         self.go.clicked.connect(self._on_go)
+        self._is_held = False
         row = self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         row.setSpacing(8)
         row.addWidget(self._words, 1)
@@ -46,6 +48,11 @@ class MeasureStrip(QFrame):
     def words(self) -> str:
         return self._words.text()
 
+    def hold(self, is_held: bool) -> None:
+        """Measure nothing while the Tune page does: each would falsify the other's figures."""
+        self._is_held = is_held
+        self._show()
+
     def _on_go(self) -> None:
         if self._state.measuring is None:
             self._state.measure()
@@ -55,6 +62,8 @@ class MeasureStrip(QFrame):
     def _show(self) -> None:
         measuring, devices = self._state.measuring, self._state.speed.devices
         self._line.setVisible(measuring is not None)
+        self.go.setEnabled(measuring is not None or not self._is_held)
+        self.go.setToolTip(_HELD if measuring is None and self._is_held else "")
         if measuring is None:
             self._since.invalidate()
         elif not self._since.isValid():

@@ -165,7 +165,8 @@ class MemorySection(QWidget):
             self._show_parts(budget is not None)
         self.notice.hide()
         self.choice.hide()
-        self.busy.set_busy(is_waiting and not keeps and self._given_up != self._subject.id)
+        is_held = is_waiting and self._budgets.is_held
+        self.busy.set_busy(is_waiting and not (keeps or is_held) and self._given_up != self._subject.id)
         if budget is not None:
             self._shown_id, self._given_up = self._subject.id, ""
             self._show_budget(budget)
@@ -175,6 +176,10 @@ class MemorySection(QWidget):
             self._show_trouble(trouble)
         elif self._given_up == self._subject.id:
             self._show_given_up()
+        elif is_held:
+            self._total.setText(
+                "What it takes is worked out when the measurement on the Tune page has ended."
+            )
         elif keeps:
             self._total.setText("Working out what that takes…")
         else:

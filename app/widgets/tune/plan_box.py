@@ -15,6 +15,7 @@ from app.tune.summary import kind_words, mode_words
 from app.widgets.flow import FlowLayout
 from app.widgets.parts import TintedButton, button, label
 from app.widgets.run_options import temperature_box
+from app.widgets.wheel import leave_wheel
 from engine.bench.plan import BenchPlan, Task
 
 _CAPTION_PX = 104
@@ -35,14 +36,20 @@ class PlanBox(QWidget):
             [(kind, kind_words(kind)) for kind in kinds_in(self._tasks)],
             lambda kind: kind not in settings.without,
             words.KIND_TIP,
+            lambda kind: f"Kind of text: {kind_words(kind)}",
         )
         self.modes = _Chips(
-            [(mode, mode_words(mode)) for mode in MODES], lambda mode: mode in settings.modes, words.MODE_TIP
+            [(mode, mode_words(mode)) for mode in MODES],
+            lambda mode: mode in settings.modes,
+            words.MODE_TIP,
+            lambda mode: f"Draft length {mode}",
         )
         self.n_tasks = _number("Prompts of each kind", settings.n_tasks, MOST_TASKS, words.N_TASKS)
         self.repeat = _number("Repeats", settings.repeat, MOST_REPEATS, words.REPEAT)
         self.temperature = temperature_box(settings.temperature)
         self.temperature.setToolTip(words.TEMPERATURE)
+        for box in (self.n_tasks, self.repeat, self.temperature):
+            leave_wheel(box)
         self._size = label(tone="muted", font=fonts.tabular(fonts.small()), wraps=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -119,13 +126,20 @@ class _Chips(QWidget):
 
     changed = Signal()
 
-    def __init__(self, names: Sequence[tuple[str, str]], is_on: Callable[[str], bool], tip: str) -> None:
+    def __init__(
+        self,
+        names: Sequence[tuple[str, str]],
+        is_on: Callable[[str], bool],
+        tip: str,
+        spoken: Callable[[str], str],
+    ) -> None:
         super().__init__()
         self.all = tuple(name for name, _ in names)
         self.buttons: dict[str, TintedButton] = {}
         flow = FlowLayout(self, gap_px=6, line_px=6)
         for name, said in names:
             chip = self.buttons[name] = button(said, role="chip", tip=tip)
+            chip.setAccessibleName(spoken(name))
             chip.setCheckable(True)
             chip.setChecked(is_on(name))
             chip.setFont(fonts.small())

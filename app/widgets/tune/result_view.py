@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QFrame, QHBoxLayout, QMe
 
 from app import fonts
 from app.tune import words
-from app.tune.summary import FIGURE_WORDS, Figure, headline, mode_words
+from app.tune.summary import FIGURE_WORDS, Figure, headline, kind_words, kinds_of
 from app.tune.words import circumstances, left_out_words
 from app.widgets.parts import button, label, rule, set_tone
 from app.widgets.tune.chart import SpeedupChart
 from app.widgets.tune.figures_table import FiguresTable
+from engine.bench.plan import OFF, mode_phrase
 from engine.bench.results import BenchResult
 
 _SIDE_BY_SIDE_FROM_PX = 1080
@@ -32,10 +33,12 @@ class ResultView(QFrame):
     """Signals:
     apply_asked(str): the proposed mode is to be used.
     share_asked(str): one of SHARED.
+    kind_chosen(str): the kind of text whose row is looked at, "" for all together.
     """
 
     apply_asked = Signal(str)
     share_asked = Signal(str)
+    kind_chosen = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,9 +54,14 @@ class ResultView(QFrame):
         self._left_out = label(tone="warning", font=fonts.small(), wraps=True)
         self.chart = SpeedupChart()
         self.table = FiguresTable()
-        self.table.chosen.connect(self.chart.choose)
+        self.table.chosen.connect(self._on_row)
+        self._kinds: dict[str, str] = {}
+        self._row = ""
         self._advice_title = label("Is it worth enabling?", font=fonts.strong())
         self._advice = label(wraps=True)
+        self._kind_advice = label(wraps=True)
+        for part in (self._advice_title, self._advice, self._kind_advice):
+            part.setToolTip(words.ADVICE_TIP)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 12)
         column.setSpacing(8)
@@ -65,6 +73,7 @@ class ResultView(QFrame):
         column.addLayout(self._figures_row())
         column.addWidget(self._advice_title)
         column.addWidget(self._advice)
+        column.addWidget(self._kind_advice)
 
     def _top_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -115,6 +124,15 @@ class ResultView(QFrame):
         return self._advice.text()
 
     @property
+    def kind(self) -> str:
+        """The kind of text whose row is looked at, "" for all together."""
+        return self._kinds.get(self._row, "")
+
+    @property
+    def kind_advice(self) -> str:
+        return self._kind_advice.text()
+
+    @property
     def applied(self) -> str:
         return self._applied.text()
 
@@ -130,12 +148,24 @@ class ResultView(QFrame):
         self._left_out.setVisible(bool(left_out))
         self.chart.show_result(result)
         self.table.show_result(result)
+        self._kinds = {kind_words(kind): kind for kind in kinds_of(result)}
         self.apply.setVisible(bool(self._best) and not is_running)
-        self.apply.set_words(f"Use {mode_words(self._best).lower()}" if self._best else "Apply")
+        self.apply.set_words(_apply_words(self._best))
         self.share.setVisible(bool(result.figures) and not is_running)
         self._advice.setText(advice)
         for part in (self._advice, self._advice_title):
             part.setVisible(bool(advice) and not is_running)
+        self.show_kind_advice("")
+
+    def show_kind_advice(self, advice: str) -> None:
+        """Say below the advice what holds for the kind of text that is looked at; "" for nothing."""
+        self._kind_advice.setText(advice)
+        self._kind_advice.setVisible(bool(advice))
+
+    def _on_row(self, name: str) -> None:
+        self.chart.choose(name)
+        self._row = name
+        self.kind_chosen.emit(self.kind)
 
     def show_applied(self, sentence: str) -> None:
         """Say what was taken over; "" for nothing."""
@@ -155,3 +185,10 @@ class ResultView(QFrame):
         direction = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
         if self._middle.direction() != direction:
             self._middle.setDirection(direction)
+
+
+def _apply_words(mode: str) -> str:
+    """Return what the button that takes `mode` over says."""
+    if not mode:
+        return "Apply"
+    return "Guess nothing" if mode == OFF else f"Use {mode_phrase(mode)}"

@@ -123,7 +123,7 @@ def _show_entry(entry: CatalogueEntry, as_json: bool) -> None:
     print(f"{entry.good_at}\n")
     _print_wrapped(entry.about)
     print(f"\n{count_text(entry.n_params)} parameters, {bundle.licence}, up to {bundle.n_ctx_train} tokens")
-    draft = f", {bundle.draft_length} tokens at a time" if bundle.draft_length else ""
+    draft = f"; others draft {bundle.draft_length} tokens at a time" if bundle.draft_length else ""
     print(f"drafter: {bundle.drafter_kind}{draft}\n")
     _print_files(bundle.target, "target", entry.rough_target_bytes)
     _print_files(bundle.drafter, "drafter", entry.rough_drafter_bytes)

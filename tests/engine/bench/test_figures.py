@@ -81,6 +81,27 @@ def test_without_a_baseline_there_are_speeds_but_no_speedups() -> None:
     assert category_figures((), ("off",)) == ()
 
 
+def test_a_task_that_one_mode_has_no_speed_of_is_compared_in_none() -> None:
+    runs = (
+        record("code-1", "off", 10.0),
+        record("code-1", "3", 20.0),
+        record("code-1", "8", 30.0),
+        record("code-2", "off", 10.0),
+        record("code-2", "3", 80.0),
+        record("code-2", "8", 90.0, n_tokens=LEAST_TOKENS - 1),
+    )
+    figures = category_figures(runs, ("off", "3", "8"))
+    assert [one.speedup for one in figures] == pytest.approx([1.0, 2.0, 3.0])
+
+
+def test_a_category_that_one_mode_has_no_figure_of_is_in_no_overall_figure() -> None:
+    runs = (*RUNS, record("code-1", "8", 30.0), record("poem-1", "8", None, n_tokens=1))
+    by_mode = {one.mode: one for one in overall_figures(category_figures(runs, ("off", "3", "8")), runs)}
+    assert by_mode["3"].speedup == pytest.approx(2.0)
+    assert by_mode["8"].speedup == pytest.approx(30 / 11)
+    assert by_mode["3"].tokens_per_s_lowest == by_mode["3"].tokens_per_s_highest == 91.0
+
+
 def test_the_prefill_share_is_the_median_of_runs() -> None:
     runs = [record("a", "off", 63.0, prefill_s=share) for share in (1.0, 3.0, 1 / 3)]
     assert prefill_share(runs) == pytest.approx(0.5)

@@ -33,14 +33,15 @@ def running() -> Iterator[tuple[Service, Events]]:
 
 def test_a_bench_survives_the_end_of_its_worker(running: tuple[Service, Events]) -> None:
     service, events = running
-    service.load(BUNDLE, LoadSettings(n_ctx=512, n_threads=1))
+    settings = LoadSettings(n_ctx=512, n_threads=1)
+    service.load(BUNDLE, settings)
     pid, version, loaded = 0, "", None
     while loaded is None:
         event = events.get(timeout=30)
         if isinstance(event, Ready):
             pid, version = event.pid, event.llama_cpp_version
         loaded = event if isinstance(event, Loaded) else None
-    bench = ServiceBench(BenchPlan(TASKS, ("off", "3")), BUNDLE, machine_of(loaded, version))
+    bench = ServiceBench(BenchPlan(TASKS, ("off", "3")), BUNDLE, machine_of(loaded, version, settings))
     bench.start(service)
     n_lost = 0
     while not bench.is_done:
@@ -55,5 +56,6 @@ def test_a_bench_survives_the_end_of_its_worker(running: tuple[Service, Events])
     assert result.left_out == ()
     assert [run.n_tokens for run in result.runs] == [128] * 4
     assert result.machine.n_threads == 1
+    assert not result.machine.chooses_threads
     assert result.machine.llama_cpp == version
     assert all(one.speedup is not None for one in result.overall)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,16 @@ def test_a_repeat_draws_from_a_seed_of_its_own(service: ScriptedService) -> None
     assert bench.result.temperature == 0.8
 
 
+@pytest.mark.parametrize(("seed", "drawn"), [(0, [0, 1]), (2**63 - 1, [2**63 - 1, 0]), (None, [1, 2])])
+def test_every_seed_that_may_be_given_can_be_repeated(
+    service: ScriptedService, seed: int | None, drawn: list[int]
+) -> None:
+    plan = BenchPlan(TASKS[:1], ("off",), repeat=2, sampling=SamplingSettings(temperature=0.8, seed=seed))
+    bench = started(service, plan)
+    answer(bench, service, 3)
+    assert [asked.settings.sampling.seed for asked in service.asked[1:]] == drawn
+
+
 def test_a_cancel_keeps_what_is_measured_but_not_what_is_broken_off(service: ScriptedService) -> None:
     bench = started(service)
     answer(bench, service, N_WARM_UPS + 1)
@@ -156,9 +168,23 @@ def test_a_cancel_keeps_what_is_measured_but_not_what_is_broken_off(service: Scr
     feed(bench, *answer_events(service.asked[-1], is_cut=True))
     assert bench.is_done
     assert [run.mode for run in bench.result.runs] == ["off"]
+    assert bench.result.figures == ()
     assert not bench.result.is_complete
     bench.cancel()
     assert service.asked[-1].job == job
+
+
+def test_modes_are_compared_over_the_same_tasks_while_it_runs(service: ScriptedService) -> None:
+    bench = started(service)
+    answer(bench, service, N_WARM_UPS + PLAN.n_runs - 1)
+    result = bench.result
+    assert len(result.runs) == 5
+    assert [(one.category, one.mode) for one in result.figures] == [
+        ("code", "off"), ("code", "auto"), ("code", "3"),
+    ]  # fmt: skip
+    assert [one.n_runs for one in result.overall] == [1, 1, 1]
+    answer(bench, service)
+    assert [one.n_runs for one in bench.result.overall] == [2, 2, 2]
 
 
 def test_a_task_that_fails_is_left_out_in_every_mode(service: ScriptedService) -> None:
@@ -168,7 +194,7 @@ def test_a_task_that_fails_is_left_out_in_every_mode(service: ScriptedService) -
     answer(bench, service, 3)
     assert bench.is_done
     assert {run.task for run in bench.result.runs} == {"poem-1"}
-    assert bench.result.left_out == ("code-1: The prompt is too long.",)
+    assert bench.result.left_out == ("a prompt of code (code-1): The prompt is too long.",)
 
 
 def test_a_lost_worker_is_warmed_up_again_and_the_run_is_repeated(service: ScriptedService) -> None:
@@ -176,6 +202,7 @@ def test_a_lost_worker_is_warmed_up_again_and_the_run_is_repeated(service: Scrip
     answer(bench, service, N_WARM_UPS + 1)
     die(bench, service)
     n_asked = len(service.asked)
+    assert bench.progress.is_reloading
     was_done = bench.is_done
     assert not was_done
     bench.take(loaded(900))
@@ -196,7 +223,7 @@ def test_a_run_that_ends_the_worker_twice_is_left_out(service: ScriptedService) 
     bench.take(loaded(901))
     answer(bench, service, N_WARM_UPS + 3)
     assert bench.is_done
-    assert bench.result.left_out == ("code-1: It ended.",)
+    assert bench.result.left_out == ("a prompt of code (code-1): It ended.",)
 
 
 def test_a_worker_that_ends_while_it_warms_up_ends_the_bench(service: ScriptedService) -> None:
@@ -224,6 +251,17 @@ def test_a_bundle_that_cannot_be_loaded_again_ends_the_bench(
     assert len(bench.result.runs) == 1
 
 
+def test_a_new_worker_that_cannot_be_started_ends_the_bench(service: ScriptedService) -> None:
+    bench = started(service)
+    answer(bench, service, N_WARM_UPS + 1)
+    job = service.asked[-1].job
+    feed(bench, Failed(job, "WorkerDied", "It ended."), WorkerLost(job, "It ended.", "", ""))
+    assert bench.progress.is_reloading
+    bench.take(WorkerLost(0, "The model process could not be started.", "", ""))
+    assert bench.is_done
+    assert bench.result.left_out == ("The model process could not be started.",)
+
+
 def test_a_cancel_while_the_worker_is_lost_ends_it_at_once(service: ScriptedService) -> None:
     bench = started(service)
     answer(bench, service, N_WARM_UPS + 1)
@@ -236,6 +274,7 @@ def test_a_second_start_goes_on_with_the_next_whole_task(service: ScriptedServic
     journal = journal_of(PLAN, BUNDLE, MACHINE, LoadSettings(), tmp_path)
     first = started(service, journal=journal)
     answer(first, service, N_WARM_UPS + 4)
+    journal.flush()
     path = next(tmp_path.rglob("*.jsonl"))
     path.write_bytes(path.read_bytes() + b'{"task": "torn')
     again = ScriptedService()
@@ -245,7 +284,23 @@ def test_a_second_start_goes_on_with_the_next_whole_task(service: ScriptedServic
     answer(second, again, N_WARM_UPS + 3)
     assert second.is_done
     assert [run.task for run in second.result.runs] == ["code-1"] * 3 + ["poem-1"] * 3
+    journal.flush()
+    assert path.exists(), "it stays until the result is kept"
+    second.forget()
+    journal.flush()
     assert not path.exists()
+
+
+def test_what_was_measured_more_than_a_day_ago_is_measured_again(
+    service: ScriptedService, tmp_path: Path
+) -> None:
+    journal = journal_of(PLAN, BUNDLE, MACHINE, LoadSettings(), tmp_path)
+    answer(started(service, journal=journal), service, N_WARM_UPS + 4)
+    journal.flush()
+    path = next(tmp_path.rglob("*.jsonl"))
+    long_ago_s = time.time() - 25 * 3600
+    os.utime(path, (long_ago_s, long_ago_s))
+    assert started(ScriptedService(), journal=journal).n_resumed == 0
 
 
 def test_another_plan_bundle_or_computer_has_a_journal_of_its_own(tmp_path: Path) -> None:
@@ -258,6 +313,8 @@ def test_another_plan_bundle_or_computer_has_a_journal_of_its_own(tmp_path: Path
         kept.begin(())
         other.begin(())
         other.discard()
+        kept.flush()
+        other.flush()
         assert len(list(tmp_path.rglob("*.jsonl"))) == 1
 
 

@@ -9,6 +9,7 @@ from engine.bench.store import keep_result, latest_result
 from engine.models.bundle import Bundle, DrafterChoice, DrafterKind
 from engine.recommend.advice import SpeedRange
 from engine.recommend.store import NO_FIGURES, own_figures
+from engine.worker.messages import LoadSettings
 from tests.engine.bench.records import record
 from tests.engine.bench.results import raced, result_of
 
@@ -44,6 +45,22 @@ def test_without_auto_the_best_mode_that_drafts_counts(tmp_path: Path, bundle: B
     runs = [*raced("coding", "2", 0.9, 0.5), *raced("coding", "8", 0.5, 0.5)[1:]]
     keep_result(bundle, result_of(runs), tmp_path)
     assert own_figures(bundle, tmp_path).speculative == SpeedRange(9.0, 9.0, is_measured=True)
+
+
+@pytest.mark.parametrize("load", [LoadSettings(n_threads=1), LoadSettings(n_gpu_layers=0)])
+def test_what_was_measured_otherwise_than_usual_is_kept_but_is_no_figure(
+    tmp_path: Path, bundle: Bundle, load: LoadSettings
+) -> None:
+    keep_result(bundle, result_of(RUNS), tmp_path, load)
+    assert latest_result(bundle, tmp_path) is not None
+    assert own_figures(bundle, tmp_path) == NO_FIGURES
+
+
+def test_short_answers_and_those_without_a_draft_are_no_figures(tmp_path: Path, bundle: Bundle) -> None:
+    short = [msgspec.structs.replace(run, n_tokens=31) for run in RUNS[:2]]
+    idle = [record("creative-1", "off", 10.0), record("creative-1", "auto", 10.0)]
+    keep_result(bundle, result_of([*short, *idle]), tmp_path)
+    assert own_figures(bundle, tmp_path) == NO_FIGURES
 
 
 def test_what_has_no_baseline_is_kept_but_is_no_figure(tmp_path: Path, bundle: Bundle) -> None:

@@ -17,10 +17,8 @@ from engine.shelf.installed_model import InstalledModel, Place
 from tests.engine.cli.slipstream import LLAMA, assert_plain_failure, slipstream
 
 DRAFT = DrafterChoice(DrafterKind.MODEL, "/d.gguf")
-PAIR = InstalledModel("pair", Bundle("The pair", "/t.gguf", DRAFT), Place.DOWNLOADED, 1, draft_length=6)
-HEAD = InstalledModel(
-    "head", Bundle("A head", "/h.gguf", DrafterChoice(DrafterKind.MTP)), Place.FOLDER, 1, draft_length=7
-)
+PAIR = InstalledModel("pair", Bundle("The pair", "/t.gguf", DRAFT), Place.DOWNLOADED, 1)
+HEAD = InstalledModel("head", Bundle("A head", "/h.gguf", DrafterChoice(DrafterKind.MTP)), Place.FOLDER, 1)
 
 
 def options(*typed: str) -> RunOptions:

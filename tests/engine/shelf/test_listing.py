@@ -166,7 +166,7 @@ def test_what_was_downloaded_is_a_bundle_as_it_came_and_its_draft_model_no_row(t
     (model,) = shelf(tmp_path).models
     assert (model.id, model.remote_id, model.place) == ("pair-4b", "pair-4b", Place.DOWNLOADED)
     assert model.bundle == Bundle("Pair 4B", str(paths[0]), DrafterChoice(DrafterKind.MODEL, str(paths[1])))
-    assert (model.draft_length, model.licence, model.can_remove) == (4, "apache-2.0", True)
+    assert (model.licence, model.can_remove) == ("apache-2.0", True)
     assert model.size_bytes == sum(path.stat().st_size for path in paths)
 
 

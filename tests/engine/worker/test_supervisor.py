@@ -30,9 +30,9 @@ from engine.worker.messages import (
     Unloaded,
 )
 from engine.worker.reload import Reload
-from tests.engine.worker.conftest import StartService
+from tests.engine.worker.conftest import IMPATIENT, StartService
 from tests.engine.worker.listener import Listener
-from tests.engine.worker.pretend import run_broken_worker
+from tests.engine.worker.pretend import run_broken_worker, run_pretend_worker
 
 BUNDLE = Bundle("Pretend", "pretend.gguf")
 
@@ -194,6 +194,23 @@ def test_a_worker_that_cannot_start_stays_down_and_says_why(start_service: Start
     assert "no such library" in listener.of(WorkerLost)[0].sentence
     job = ask(service, "count 1")
     assert listener.wait_for(Failed).job == job
+
+
+def test_a_process_that_cannot_be_started_again_is_told_even_to_those_who_asked_nothing() -> None:
+    children = [WorkerChild(run_pretend_worker)]
+
+    def launch() -> WorkerChild:
+        if children:
+            return children.pop()
+        raise OSError(11, "Resource temporarily unavailable")
+
+    service, listener = Service(settings=IMPATIENT, launch=launch), Listener()
+    service.start(listener)
+    load(service, listener)
+    os.kill(worker_pid(listener), signal.SIGKILL)
+    listener.wait_for(WorkerLost, lambda _: len(listener.of(WorkerLost)) == 2)
+    assert listener.of(WorkerLost)[1].sentence == "The model process could not be started."
+    service.stop(timeout_s=10.0)
 
 
 def test_a_mistake_in_supervision_leaves_no_job_waiting() -> None:
