@@ -82,7 +82,7 @@ def examine(path: Path, n_ctx: int, kv_type: KvType) -> Line:
         str(kv_type),
         new_file_s,
         further_context_s,
-        sum(said[HOST].values()),
+        sum(n_bytes for segment, n_bytes in said[HOST].items() if segment is not Segment.RACE),
         said[HOST][Segment.KV],
         grown_bytes,
     )

@@ -35,7 +35,10 @@ class Measures(Protocol):
     def n_layers(self) -> int: ...
 
     def use(self, way: Way) -> UseByDevice:
-        """Return the bytes by device and segment, without those of a race and without a reserve.
+        """Return the bytes by device and segment, without a reserve.
+
+        Segment.RACE is what the second context of a race would take beside them, but for states that are set aside.
+        Where nothing is said of it, it takes what the first one does.
 
         Raises KvTypeUnfit where the model's cache cannot be stored so, and LoadFailed.
         """

@@ -26,6 +26,8 @@ from engine.models.description import Device
 ALL_LAYERS: Final = -1
 _RACED: Final = (Segment.KV, Segment.STATE, Segment.SNAPSHOTS, Segment.COMPUTE, Segment.OUTPUT)
 _NOT_AT_FIRST: Final = (Segment.VOCABULARY, Segment.SNAPSHOTS)
+_SNAPSHOTS_OF_RACE: Final = 0.5
+"""The second context never drafts: of the two states that may be set aside only the one at the prompt's end is."""
 
 
 def budget(question: BudgetQuestion, measures: Measures, devices: Sequence[Device]) -> Budget:
@@ -139,9 +141,8 @@ def context_budget(way: Way, taken: UseByDevice, room: Room, *, race: bool) -> C
     """Return what loading in this `way` takes: `taken`, a race's second context, and each device's reserve."""
     uses = []
     for device, segments in taken.items():
-        whole = {segment: n_bytes for segment, n_bytes in segments.items() if n_bytes}
-        if race:
-            whole[Segment.RACE] = raced_bytes(segments)
+        whole = dict(segments)
+        whole[Segment.RACE] = raced_bytes(segments) if race else 0
         whole[Segment.RESERVE] = room.reserve_bytes.get(device, 0)
         uses.append(DeviceUse(device, {segment: n for segment, n in whole.items() if n}))
     spare, device = room.spare_bytes({use.device: use.needed_bytes for use in uses})
@@ -150,7 +151,9 @@ def context_budget(way: Way, taken: UseByDevice, room: Room, *, race: bool) -> C
 
 def raced_bytes(segments: SegmentBytes) -> int:
     """Return what the second context of a race takes beside a first one that takes `segments`."""
-    return sum(segments.get(segment, 0) for segment in _RACED)
+    if Segment.RACE not in segments:
+        return sum(segments.get(segment, 0) for segment in _RACED)
+    return segments[Segment.RACE] + round(_SNAPSHOTS_OF_RACE * segments.get(Segment.SNAPSHOTS, 0))
 
 
 def predicted_bytes(taken: UseByDevice, *, race: bool) -> dict[str, int]:
@@ -162,6 +165,7 @@ def predicted_bytes(taken: UseByDevice, *, race: bool) -> dict[str, int]:
         for device, segments in taken.items()
     }
     return {
-        device: sum(segments.values()) + (raced_bytes(segments) if race else 0)
+        device: sum(n for segment, n in segments.items() if segment is not Segment.RACE)
+        + (raced_bytes(segments) if race else 0)
         for device, segments in counted.items()
     }

@@ -17,9 +17,9 @@ from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
 from engine.llama.model import Model
-from engine.llama.private import N_TARGET_LAYERS, TARGET_LAYERS
+from engine.llama.private import N_TARGET_LAYERS, TARGET_LAYERS, require_private
 from engine.llama.state_batch import StateBatch
-from engine.llama.state_context import StateContext, require_function
+from engine.llama.state_context import StateContext
 from engine.llama.taps import LayerInputs
 from engine.speculation.eagle3 import Eagle3Drafter
 
@@ -100,8 +100,8 @@ class Eagle3Context(StateContext):
 
 def target_layers(model: Model) -> Sequence[int]:
     """Return which layers' inputs of its target the drafter `model` reads."""
-    count: int = require_function(N_TARGET_LAYERS)(model.pointer)
-    address = require_function(TARGET_LAYERS)(model.pointer)
+    count: int = require_private(N_TARGET_LAYERS)(model.pointer)
+    address = require_private(TARGET_LAYERS)(model.pointer)
     return list((ctypes.c_int32 * count).from_address(address)) if count and address else []
 
 

@@ -25,6 +25,7 @@ from engine.llama.context_settings import ContextSettings, context_params, n_ctx
 from engine.llama.layer_split import LayerSplit, tensor_split
 from engine.llama.library import LlamaLibrary
 from engine.llama.load_errors import context_error, load_error
+from engine.llama.opening import found_flash_attention, use_heads
 from engine.llama.unused_tensors import unused_bytes
 from engine.models.gguf_header import GgufHeader, read_header
 from engine.models.parts import join_parts, read_parts
@@ -87,17 +88,22 @@ class ModelForecast:
 
     @contextmanager
     def context(
-        self, settings: ContextSettings, n_ctx: int, *, other: Any = None, is_mtp: bool = False
+        self,
+        settings: ContextSettings,
+        n_ctx: int,
+        *,
+        beside: ForecastContext | None = None,
+        is_mtp: bool = False,
     ) -> Iterator[ForecastContext]:
-        """Make a context that takes next to no memory; `other` is the target's, for drafters that look into it.
+        """Make a context that takes next to no memory; `beside` and `is_mtp` as in engine.llama.opening.
 
         Raises LoadFailed, KvTypeUnfit, or MemoryNotTold where this build of llama.cpp has no account of memory.
         """
         params = context_params(settings, n_ctx)
         if is_mtp:
-            params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
-        if other is not None:
-            params.ctx_other = ctypes.cast(other, ctypes.c_void_p)
+            use_heads(params, with_flash_attention=beside is not None and beside.uses_flash_attention)
+        if beside is not None:
+            params.ctx_other = ctypes.cast(beside.pointer, ctypes.c_void_p)
         with self._library.log.recording() as record:
             pointer = api.llama_init_from_model(self._pointer, params)
         if not pointer:
@@ -106,7 +112,7 @@ class ModelForecast:
             buffers = read_breakdown(pointer)
             if buffers is None:
                 raise MemoryNotTold("This build of llama.cpp does not say what a model takes.")
-            yield ForecastContext(pointer, buffers)
+            yield ForecastContext(pointer, buffers, found_flash_attention(settings, record))
         finally:
             api.llama_free(pointer)
 
@@ -178,6 +184,7 @@ class ForecastContext:
 
     pointer: Any
     buffers: tuple[BufferUse, ...]
+    uses_flash_attention: bool
 
     @property
     def memory(self) -> dict[str, MemoryUse]:

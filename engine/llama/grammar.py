@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
 import numpy as np
@@ -19,8 +18,6 @@ from engine.speculation.settings import GenerationSettings
 
 _MAX_SCHEMA_REPETITIONS: Final = 400
 _LIMITS_OF_SCHEMA: Final = ("minItems", "maxItems", "minLength", "maxLength")
-# Text in which brackets mean nothing: strings, character classes, comments.
-_QUOTED: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
 
 
 class Grammar:

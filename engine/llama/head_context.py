@@ -18,9 +18,9 @@ from engine.llama.batch import SEQUENCE
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
 from engine.llama.model import Model
-from engine.llama.private import GET_OTHER_CONTEXT, SET_HEAD
+from engine.llama.private import GET_OTHER_CONTEXT, SET_HEAD, require_private
 from engine.llama.state_batch import StateBatch
-from engine.llama.state_context import StateContext, require_function
+from engine.llama.state_context import StateContext
 from engine.llama.taps import FinalStates, States
 from engine.models.architectures import GIVES_WANTED_STATES
 from engine.speculation.mtp import MtpDrafter
@@ -59,7 +59,7 @@ class HeadContext(StateContext):
             raise PairUnfit(
                 "This MTP head was made for another model.", remedy="Choose the one of this model."
             )
-        self._select, other = require_function(SET_HEAD), require_function(GET_OTHER_CONTEXT)
+        self._select, other = require_private(SET_HEAD), require_private(GET_OTHER_CONTEXT)
         self._target = target
         self.shares_cells = False
         self._first_cell = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -132,10 +132,11 @@ class BundleForecast:
             for device, n_bytes in opened.target.weights(target).items():
                 _add(taken, device, Segment.WEIGHTS, n_bytes)
             self._add_target(taken, opened, target, settings, kind)
+            _add_race(taken, opened.target, target, settings)
             if opened.drafter is not None:
                 own = drafter_settings(settings, kind, opened.drafter.n_ctx_train)
                 is_mtp = kind is DrafterKind.MTP
-                with opened.drafter.context(own, own.n_ctx, other=target.pointer, is_mtp=is_mtp) as drafter:
+                with opened.drafter.context(own, own.n_ctx, beside=target, is_mtp=is_mtp) as drafter:
                     self._add_drafter(taken, opened, drafter, own)
         return taken
 
@@ -154,7 +155,7 @@ class BundleForecast:
             _add(taken, device, Segment.KV, use.kv_bytes - state.get(device, 0))
             _add(taken, device, Segment.STATE, state.get(device, 0))
             _add(taken, device, Segment.COMPUTE, use.compute_bytes)
-        one_state_bytes = sum(state.values()) // (1 + settings.n_rs_seq)
+        one_state_bytes = sum(model.state_bytes(replace(settings, n_rs_seq=0)).values())
         _add(taken, HOST, Segment.SNAPSHOTS, N_SNAPSHOTS * one_state_bytes)
         header = opened.drafter.header if opened.drafter is not None else None
         tapped_bytes = settings.n_batch * model.n_embd * n_tapped_layers(kind, header) * _FLOAT_BYTES
@@ -198,6 +199,21 @@ class BundleForecast:
             return _Opened(target, None)
         path = Path(self._choice.path)
         return _Opened(target, self._models.model(path, n_gpu_layers, with_mtp=is_mtp, split=self._split))
+
+
+def _add_race(
+    taken: _Bytes, model: ModelForecast, context: ForecastContext, settings: ContextSettings
+) -> None:
+    """Add what the second context of a race takes beside `context`: it never drafts, so that it has nothing to roll
+    back and nothing is read out of it.
+    """
+    memory = context.memory
+    if model.has_state and settings.n_rs_seq:
+        with model.context(replace(settings, n_rs_seq=0), settings.n_ctx) as plain:
+            memory = plain.memory
+    for device, use in memory.items():
+        _add(taken, device, Segment.RACE, use.kv_bytes + use.compute_bytes)
+    _add(taken, HOST, Segment.RACE, settings.max_rows * model.n_vocab * _FLOAT_BYTES)
 
 
 def _add(taken: _Bytes, device: str, segment: Segment, n_bytes: int) -> None:

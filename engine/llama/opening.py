@@ -11,6 +11,7 @@ from engine.budget.budget import KvType
 from engine.llama.cancel import CancelFlag, abort_callback_address
 from engine.llama.context_settings import ContextSettings, context_params
 from engine.llama.load_errors import context_error
+from engine.llama.log import LogRecord
 from engine.llama.model import Model
 
 
@@ -49,15 +50,26 @@ def open_context(
         params.ctx_other = ctypes.cast(beside.pointer, ctypes.c_void_p)
     matched = is_mtp and beside is not None and beside.uses_flash_attention
     if is_mtp:
-        params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
-        # Cells are stored in another order without it: a reader of the target's must agree (llama.cpp #24040).
-        on, off = api.LLAMA_FLASH_ATTN_TYPE_ENABLED, api.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.flash_attn_type = on if matched else off
+        use_heads(params, with_flash_attention=matched)
     with model.library.log.recording() as record:
         pointer = api.llama_init_from_model(model.pointer, params)
     if not pointer:
         raise context_error(n_ctx, record)
+    return Opened(pointer, matched or found_flash_attention(settings, record))
+
+
+def use_heads(params: Any, *, with_flash_attention: bool) -> None:
+    """Have `params` make a context for MTP heads instead of the trunk, with the target's kind of attention.
+
+    Cells are stored in another order without flash attention: a reader of the target's must agree (llama.cpp #24040).
+    """
+    params.ctx_type = api.LLAMA_CONTEXT_TYPE_MTP
+    on, off = api.LLAMA_FLASH_ATTN_TYPE_ENABLED, api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.flash_attn_type = on if with_flash_attention else off
+
+
+def found_flash_attention(settings: ContextSettings, record: LogRecord) -> bool:
+    """Return whether a context that was made while `record` was kept uses flash attention."""
     # Where it has to be on llama.cpp does not look whether it can be, and says nothing more about it.
     forced = settings.kv_type is not KvType.F16
-    chosen = matched or bool(record.find("Flash Attention enabled"))
-    return Opened(pointer, forced or chosen)
+    return forced or bool(record.find("Flash Attention enabled"))

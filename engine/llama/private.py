@@ -10,6 +10,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.errors import DrafterCannotRun
 from engine.llama.symbols import Function, find_symbol
 
 _ADDRESS: Final = ctypes.c_void_p
@@ -37,13 +38,6 @@ GET_FINAL_STATES: Final = PrivateFunction(
     "_Z26llama_get_embeddings_nextnP13llama_context",
     "?llama_get_embeddings_nextn@@YAPEAMPEAUllama_context@@@Z",
     (_ADDRESS,),
-    _ADDRESS,
-)
-GET_FINAL_STATE: Final = PrivateFunction(
-    "llama_get_embeddings_nextn_ith",
-    "_Z30llama_get_embeddings_nextn_ithP13llama_contexti",
-    "?llama_get_embeddings_nextn_ith@@YAPEAMPEAUllama_context@@H@Z",
-    (_ADDRESS, ctypes.c_int32),
     _ADDRESS,
 )
 SET_HEAD: Final = PrivateFunction(
@@ -102,3 +96,15 @@ def find_private(function: PrivateFunction) -> Function | None:
         if found is not None:
             return found
     return None
+
+
+def require_private(function: PrivateFunction) -> Function:
+    """Return `function`; raises DrafterCannotRun where this build of llama.cpp does not have it."""
+    found = find_private(function)
+    if found is None:
+        raise DrafterCannotRun(
+            "This build of llama.cpp cannot run drafters of this kind.",
+            remedy="Choose a small model of the same family, or n-gram lookup, which fits every model.",
+            detail=f"{function.name} is not exported",
+        )
+    return found

@@ -9,14 +9,14 @@ import numpy as np
 from llama_cpp import llama_cpp as api
 from numpy.typing import NDArray
 
-from engine.errors import Cancelled, DecodeFailed, DrafterCannotRun, PreconditionFailed
+from engine.errors import Cancelled, DecodeFailed, PreconditionFailed
 from engine.llama.batch import SEQUENCE
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
 from engine.llama.model import Model
 from engine.llama.opening import Beside, open_context
-from engine.llama.private import GET_FINAL_STATES, SET_FINAL_STATES, PrivateFunction, find_private
+from engine.llama.private import GET_FINAL_STATES, SET_FINAL_STATES, require_private
 from engine.llama.state_batch import StateBatch
 from engine.llama.symbols import Function, find_symbol
 
@@ -82,8 +82,8 @@ class StateContext:
     def publish_states(self, *, of_wanted_rows_only: bool) -> None:
         """Have every pass keep its final states, for `states`."""
         self._n_kept_states = self._max_rows if of_wanted_rows_only else self.n_batch
-        self._get_final_states = require_function(GET_FINAL_STATES)
-        require_function(SET_FINAL_STATES)(self.pointer, True, of_wanted_rows_only)
+        self._get_final_states = require_private(GET_FINAL_STATES)
+        require_private(SET_FINAL_STATES)(self.pointer, True, of_wanted_rows_only)
 
     def decode(self, batch: StateBatch) -> None:
         """Evaluate `batch` at positions from `n_entries` on; the caller counts the entries.
@@ -149,18 +149,6 @@ class StateContext:
             self.model.remove_dependent(self)
             api.llama_free(self._pointer)
             self._pointer = None
-
-
-def require_function(function: PrivateFunction) -> Function:
-    """Return `function`; raises DrafterCannotRun where this build of llama.cpp does not have it."""
-    found = find_private(function)
-    if found is None:
-        raise DrafterCannotRun(
-            "This build of llama.cpp cannot run drafters of this kind.",
-            remedy="Choose a draft model, or n-gram lookup.",
-            detail=f"{function.name} is not exported",
-        )
-    return found
 
 
 def _view(address: int | None, n_rows: int, width: int) -> NDArray[np.float32]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +15,11 @@ from engine.llama.private import (
     GET_LAYER_INPUT,
     SET_FINAL_STATES,
     SET_LAYER_INPUT,
-    PrivateFunction,
-    find_private,
+    require_private,
 )
-from engine.llama.symbols import Function
 from engine.models.architectures import PUBLISHES_FINAL_STATE, PUBLISHES_HIDDEN_STATES, PUBLISHES_LAST_LAYER
 
 States = NDArray[np.float32]
-
-_ANOTHER_DRAFTER: Final = "Choose a small model of the same family, or n-gram lookup, which fits every model."
 
 
 class FinalStates:
@@ -124,18 +119,6 @@ class _RowsView:
         return rows
 
 
-def require_private(function: PrivateFunction) -> Function:
-    """Return `function`; raises DrafterCannotRun if this build of llama.cpp does not have it."""
-    found = find_private(function)
-    if found is None:
-        raise DrafterCannotRun(
-            "This build of llama.cpp does not give out hidden states.",
-            remedy=_ANOTHER_DRAFTER,
-            detail=f"{function.name} is missing",
-        )
-    return found
-
-
 def _check_layers(
     architecture: str, n_layers: int, layer_ids: Sequence[int], final_state_as_last: bool
 ) -> None:
@@ -152,7 +135,7 @@ def _check_layers(
 def _nothing_to_read(architecture: str, what: str = "its hidden states") -> DrafterCannotRun:
     return DrafterCannotRun(
         f"In this llama.cpp a model of the architecture {architecture} does not give out {what}.",
-        remedy=_ANOTHER_DRAFTER,
+        remedy="Choose a small model of the same family, or n-gram lookup, which fits every model.",
     )
 
 

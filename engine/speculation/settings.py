@@ -9,7 +9,6 @@ import msgspec
 from engine.errors import BadOption
 
 MAX_DRAFT_LENGTH = 16
-DEFAULT_DRAFT_LENGTH = 3
 DEFAULT_MAX_TOKENS = 512
 # Below this logits that are divided by it leave the range of a 32-bit number.
 MIN_TEMPERATURE = 0.001

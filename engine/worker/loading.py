@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -69,7 +69,9 @@ class LoadedBundle:
         if self._plain_context is None:
             if self.request.settings.check_memory:
                 require_second_context(self.foreseen.use, room_of(list_devices()))
-            self._plain_context = warm(Context(self.target, self.context_settings, self.cancel))
+            # It never drafts: there is nothing to roll back.
+            settings = replace(self.context_settings, n_rs_seq=0)
+            self._plain_context = warm(Context(self.target, settings, self.cancel))
         return self._plain_context
 
     @property

@@ -14,7 +14,7 @@ from engine.budget.budget import BudgetQuestion
 from engine.models.bundle import Bundle
 from engine.service import Reloading, ServiceEvent, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import DraftSource, FinishReason, Round, Skip
-from engine.speculation.settings import DEFAULT_DRAFT_LENGTH, GenerationSettings
+from engine.speculation.settings import GenerationSettings
 from engine.worker.messages import (
     Device,
     Failed,
@@ -40,6 +40,7 @@ ANSWER = (
 
 
 SKIP = Skip(DraftSource.DRAFT_MODEL, 3, 2.8, 0.3, 0.9, 0.41)
+_DRAFT_LENGTH = 3
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def pieces_of(text: str) -> list[str]:
 def rounds_of(script: Script, settings: GenerationSettings, *, speculative: bool) -> Iterator[Round]:
     """Yield the rounds of one lane."""
     pieces = pieces_of(script.text)[: settings.max_tokens]
-    length = DEFAULT_DRAFT_LENGTH if settings.draft_length is None else settings.draft_length
+    length = _DRAFT_LENGTH if settings.draft_length is None else settings.draft_length
     drafting = speculative and length > 0
     yield Round((1000,), (pieces[0],), n_prompt=script.n_prompt, verify_s=0.05, total_s=0.05)
     at, n = 1, 0

@@ -48,6 +48,7 @@ def test_an_estimate_from_a_header_is_what_llama_cpp_says(
             said = dict(exact.use(way)[HOST])
         except KvTypeUnfit:
             continue
+        del said[Segment.RACE]
         estimated = estimate_header(header, way.n_ctx, way.kv_type)
         for segment in TO_THE_BYTE:
             assert estimated.get(segment, 0) == said.get(segment, 0), (way, segment)
@@ -74,6 +75,7 @@ def test_an_estimate_from_a_catalogue_is_within_its_error(
     opened: OpenForecasts, starter_model: Path, kv_type: KvType
 ) -> None:
     said = dict(BundleForecast(opened, starter_model, NO_DRAFTER, 3, -1).use(Way(8192, kv_type))[HOST])
+    del said[Segment.RACE]
     estimated = estimate_entry(entry_of(starter_model), 8192, kv_type, race=False)
     assert estimated[Segment.KV] == said[Segment.KV]
     # A vocabulary of today's size is assumed, of which this one is a quarter.

@@ -6,15 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from llama_cpp import llama_cpp as api
 
 from engine.budget.budget import KvType
 from engine.errors import KvTypeUnfit
 from engine.llama.breakdown import HOST, by_device
 from engine.llama.context import Context, ContextSettings
+from engine.llama.context_settings import context_params
 from engine.llama.forecast import ModelForecast
 from engine.llama.library import LlamaLibrary
 from engine.llama.memory import allocated
 from engine.llama.model import Model
+from engine.llama.opening import use_heads
 
 FLOAT_BYTES = 4
 CONTEXTS = (256, 1024, 2048, 3000, 4096)
@@ -38,6 +41,18 @@ def test_the_forecast_is_what_is_allocated(
                 assert before.memory[HOST].kv_bytes == found.kv_bytes
                 assert before.memory[HOST].compute_bytes == found.compute_bytes - rows_bytes
                 assert forecast.weights(before)[HOST] == pytest.approx(found.weights_bytes, rel=0.001)
+                assert before.uses_flash_attention == after.uses_flash_attention
+
+
+@pytest.mark.parametrize("with_flash_attention", [True, False])
+def test_heads_are_foreseen_with_the_targets_kind_of_attention(with_flash_attention: bool) -> None:
+    settings = ContextSettings(n_ctx=256, n_threads=1)
+    params = context_params(settings, 256)
+    use_heads(params, with_flash_attention=with_flash_attention)
+    assert params.ctx_type == api.LLAMA_CONTEXT_TYPE_MTP
+    assert params.flash_attn_type == (
+        api.LLAMA_FLASH_ATTN_TYPE_ENABLED if with_flash_attention else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    )
 
 
 def test_a_tied_embedding_in_main_memory_is_counted_once(llama: LlamaLibrary, tiny_models: Path) -> None:

@@ -12,6 +12,7 @@ from llama_cpp import llama_cpp as api
 
 from engine.budget.budget import KvType, Segment
 from engine.budget.measures import Way
+from engine.budget.reckoning import raced_bytes
 from engine.llama.breakdown import HOST
 from engine.llama.context import Context
 from engine.llama.context_settings import ContextSettings
@@ -181,3 +182,27 @@ def test_running_states_that_are_set_aside_are_counted_for_the_drafter_too(
     )
     assert alone[Segment.SNAPSHOTS] == 2 * alone[Segment.STATE]
     assert with_drafter[Segment.SNAPSHOTS] == 3 * alone[Segment.STATE]
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "drafter"),
+    [
+        ("llama", DrafterKind.EAGLE3, "llama-eagle3"),
+        ("qwen35", DrafterKind.MTP, ""),
+        ("qwen35", DrafterKind.NGRAM, ""),
+    ],
+)
+def test_the_second_context_of_a_race_has_nothing_to_roll_back_and_nothing_read_out(
+    llama: LlamaLibrary,
+    models: OpenForecasts,
+    tiny_models: Path,
+    target: str,
+    kind: DrafterKind,
+    drafter: str,
+) -> None:
+    path = tiny_models / f"{target}.gguf"
+    said = BundleForecast(models, path, choice(tiny_models, kind, drafter), 8, -1).use(Way(1024))[HOST]
+    with Model.open(llama, path) as model, Context(model, ContextSettings(1024, n_threads=1)) as plain:
+        assert said[Segment.RACE] == allocated(plain)[HOST].without_weights().total_bytes
+    whole = raced_bytes({segment: n for segment, n in said.items() if segment is not Segment.RACE})
+    assert said[Segment.RACE] <= raced_bytes(said) < whole
