@@ -8,7 +8,8 @@ Build `llama-server` from the llama.cpp inside the llama-cpp-python source distr
 `slipstream bench`; llama-server renders its chat template once for each, and that text goes to both sides, so that both
 see the same tokens. One llama-server runs for each of `--server-drafts` (3 is its default, 0: without a drafter), idle
 while it is not asked. Tokens per second are (tokens - 1) over the time after the first token, on both sides. What is
-measured is printed as it comes and, with `--keep`, kept in a file of JSON lines, from which a second start goes on.
+measured is printed as it comes and, with `--keep FILE`, kept as JSON lines beside FILE, under its name with a
+fingerprint of files, tasks and options; a second start of exactly the same goes on from there.
 Ctrl-C ends with the tables of what there is. About ten minutes on two cores for a target of 1.5 B parameters:
 `--tasks-per-category 1 --max-tokens 64 --server-drafts 3,6`.
 """
@@ -17,11 +18,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
+import os
+import shutil
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import psutil
 
 from benchmarks.client import Client
@@ -36,7 +41,9 @@ from engine.bench.tasks import choose_tasks, read_suite
 from engine.cli.drafter_argument import parse_drafters, settle_drafter
 from engine.measure.metrics import Metrics
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
+from engine.recommend.store import pair_key
 from engine.speculation.settings import GenerationSettings, SamplingSettings
+from engine.version import slipstream_version
 from engine.worker.messages import LoadSettings, Prompt
 
 SERVER: Final = "server "
@@ -51,7 +58,7 @@ def main() -> None:
         read_suite(options.suite), categories, options.tasks_per_category, options.max_tokens
     )
     plan = BenchPlan(tasks, modes, options.repeat, SamplingSettings(temperature=options.temperature, seed=1))
-    journal = Journal(Path(options.keep)) if options.keep else None
+    journal = Journal(kept_at(plan, options)) if options.keep else None
     records = list(whole_groups(schedule(plan), journal.read())) if journal is not None else []
     if journal is not None:
         journal.begin(records)
@@ -61,17 +68,38 @@ def main() -> None:
     print(summary(records, modes))
 
 
+def kept_at(plan: BenchPlan, options: argparse.Namespace) -> Path:
+    """Return the file for what is measured by exactly this plan, with these files, programs and options."""
+    server = os.stat(shutil.which(options.llama_server) or options.llama_server)
+    how = (
+        plan,
+        pair_key(_bundle(options)),
+        (options.llama_server, server.st_size, server.st_mtime_ns, options.server_options),
+        (options.threads, options.context, slipstream_version()),
+    )
+    path = Path(options.keep)
+    return path.with_name(f"{path.stem}-{hashlib.sha256(msgspec.json.encode(how)).hexdigest()[:12]}.jsonl")
+
+
+def _bundle(options: argparse.Namespace) -> Bundle:
+    drafter = settle_drafter(parse_drafters([options.drafter]), options.target, NGRAM_DRAFTER, str)
+    return Bundle("benchmark", options.target, drafter)
+
+
 def _measure(
     plan: BenchPlan, options: argparse.Namespace, records: list[BenchRunRecord], journal: Journal | None
 ) -> None:
-    drafter = settle_drafter(parse_drafters([options.drafter]), options.target, NGRAM_DRAFTER, str)
+    bundle = _bundle(options)
     n_maxes = {mode: int(mode.removeprefix(SERVER)) for mode in plan.modes if mode.startswith(SERVER)}
     common = ["-m", options.target, "-c", str(options.context), "-t", str(options.threads)]
     common += ["-tb", str(options.threads), "-np", "1", *options.server_options.split()]
     done = {(record.task, record.mode, record.repeat) for record in records}
-    with Client() as client, running_servers(options.llama_server, common, drafter, n_maxes) as servers:
+    with (
+        Client() as client,
+        running_servers(options.llama_server, common, bundle.drafter, n_maxes) as servers,
+    ):
         load = LoadSettings(n_ctx=options.context, n_threads=options.threads)
-        client.load(Bundle("benchmark", options.target, drafter), load)
+        client.load(bundle, load)
         prompts = {task.id: next(iter(servers.values())).render(task) for task in plan.tasks}
         for mode in plan.modes:
             _run(PlannedRun(_WARM_UP, mode, 0), _CHATML, plan, client, servers)

@@ -22,7 +22,7 @@ class BudgetRequest(msgspec.Struct, frozen=True):
     contexts: tuple[int, ...] = ()
     kv_types: tuple[KvType, ...] = (KvType.F16,)
     n_gpu_layers: int = -1
-    draft_length: int = ROLLBACK_TOKENS
+    rollback_tokens: int = ROLLBACK_TOKENS
     race: bool = False
 
 

@@ -50,8 +50,9 @@ class Segment(StrEnum):
 class BudgetQuestion(msgspec.Struct, frozen=True):
     """What is asked. `target` and the drafter's path are files, whole ones or header-only sparse ones.
 
-    `contexts` () is the ladder up to the model's own limit. `n_gpu_layers` -1: all. `draft_length` sizes what is kept
-    for rolling back. `held` are bytes by device that are given back before it is loaded: what is loaded now.
+    `contexts` () is the ladder up to the model's own limit. `n_gpu_layers` -1: all. `rollback_tokens`: how far
+    a running state can be rolled back, which takes a state for each. `held` are bytes by device that are given back
+    before it is loaded: what is loaded now.
     """
 
     target: str
@@ -59,7 +60,7 @@ class BudgetQuestion(msgspec.Struct, frozen=True):
     contexts: tuple[int, ...] = ()
     kv_types: tuple[KvType, ...] = (KvType.F16,)
     n_gpu_layers: int = -1
-    draft_length: int = ROLLBACK_TOKENS
+    rollback_tokens: int = ROLLBACK_TOKENS
     race: bool = False
     held: tuple[tuple[str, int], ...] = ()
 

@@ -122,7 +122,7 @@ class _Asked:
     contexts: tuple[int, ...]
     kv_types: tuple[KvType, ...]
     n_gpu_layers: int
-    draft_length: int
+    rollback_tokens: int
     race: bool
 
     def question(self, bundle: Bundle) -> BudgetQuestion:
@@ -132,7 +132,7 @@ class _Asked:
             self.contexts,
             self.kv_types,
             self.n_gpu_layers,
-            self.draft_length,
+            self.rollback_tokens,
             self.race,
         )
 

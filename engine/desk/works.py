@@ -86,7 +86,7 @@ def question_of(request: BudgetRequest, held: Held, parts: Parts, token: CancelT
         request.contexts,
         request.kv_types,
         request.n_gpu_layers,
-        request.draft_length,
+        request.rollback_tokens,
         request.race,
         held,
     )

@@ -17,9 +17,9 @@ ENCODER_BATCH: Final = 128
 _ENCODES: Final = frozenset({DrafterKind.EAGLE3, DrafterKind.DFLASH, DrafterKind.DSPARK})
 
 
-def target_settings(plain: ContextSettings, kind: DrafterKind, draft_length: int) -> ContextSettings:
-    """Return the target's settings for a drafter of `kind`: some need snapshots to roll a running state back."""
-    return replace(plain, n_rs_seq=draft_length) if kind.rolls_back else plain
+def target_settings(plain: ContextSettings, kind: DrafterKind, rollback_tokens: int) -> ContextSettings:
+    """Return the target's settings for a drafter of `kind`: a running state is to go back `rollback_tokens` tokens."""
+    return replace(plain, n_rs_seq=rollback_tokens) if kind.rolls_back else plain
 
 
 def drafter_settings(target: ContextSettings, kind: DrafterKind, n_ctx_train: int) -> ContextSettings:

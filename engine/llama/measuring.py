@@ -85,7 +85,7 @@ class BundleForecast:
         models: OpenForecasts,
         target: Path,
         drafter: DrafterChoice,
-        draft_length: int,
+        rollback_tokens: int,
         n_gpu_layers: int,
         split: LayerSplit = (),
     ) -> None:
@@ -93,7 +93,7 @@ class BundleForecast:
         self._models = models
         self._path = target
         self._choice = drafter
-        self._draft_length = draft_length
+        self._rollback_tokens = rollback_tokens
         self._split = split
         opened = self._open(drafter.kind, n_gpu_layers).target
         self.n_ctx_train = opened.n_ctx_train
@@ -117,7 +117,7 @@ class BundleForecast:
         """Return by device what llama.cpp itself keeps of running states: the STATE segment."""
         kind = self._choice.kind if way.with_drafter else DrafterKind.NONE
         plain = ContextSettings(way.n_ctx, _N_THREADS, kv_type=way.kv_type)
-        settings = target_settings(plain, kind, self._draft_length)
+        settings = target_settings(plain, kind, self._rollback_tokens)
         return self._open(kind, way.n_gpu_layers).target.state_bytes(settings)
 
     # ------------------------------------------------------------------------------------------- one context
@@ -126,7 +126,7 @@ class BundleForecast:
         kind = self._choice.kind if way.with_drafter else DrafterKind.NONE
         opened = self._open(kind, way.n_gpu_layers)
         plain = ContextSettings(n_ctx, _N_THREADS, kv_type=way.kv_type)
-        settings = target_settings(plain, kind, self._draft_length)
+        settings = target_settings(plain, kind, self._rollback_tokens)
         taken: _Bytes = {}
         with opened.target.context(settings, n_ctx) as target:
             for device, n_bytes in opened.target.weights(target).items():

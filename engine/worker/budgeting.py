@@ -87,7 +87,7 @@ def _go_on_unless(is_cancelled: Callable[[], bool]) -> None:
 def _estimated(question: BudgetQuestion, devices: Sequence[Device]) -> EstimatedFiles:
     drafter = _whole_header(question.drafter.path) if question.drafter.path else None
     device = main_device(devices, question.n_gpu_layers)
-    n_rs_seq = question.draft_length if question.drafter.kind.rolls_back else 0
+    n_rs_seq = question.rollback_tokens if question.drafter.kind.rolls_back else 0
     return EstimatedFiles(_whole_header(question.target), drafter, device, n_rs_seq)
 
 
@@ -101,7 +101,7 @@ def _measures(models: OpenForecasts, question: BudgetQuestion, devices: Sequence
         models,
         Path(question.target),
         question.drafter,
-        question.draft_length,
+        question.rollback_tokens,
         question.n_gpu_layers,
         layer_split(devices),
     )

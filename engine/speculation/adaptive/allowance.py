@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 SHARE: Final = 0.01
-START: Final = 0.7
+START_PASSES: Final = 0.7
 SAVED_SHARE: Final = 0.1
-MOST: Final = 4.0
+MOST_PASSES: Final = 4.0
 
 
 class Allowance:
@@ -16,17 +16,18 @@ class Allowance:
     give up for long over a bad stretch.
     """
 
-    __slots__ = ("left",)
+    __slots__ = ("left_passes",)
 
     def __init__(self) -> None:
-        self.left = START
+        self.left_passes = START_PASSES
 
     def earn(self, passes: float, n_tokens: int) -> None:
         """A round took `passes` single passes and yielded `n_tokens`, each of which takes one without drafts."""
-        self.left = min(self.left + SHARE * passes + SAVED_SHARE * max(0.0, n_tokens - passes), MOST)
+        saved = max(0.0, n_tokens - passes)
+        self.left_passes = min(self.left_passes + SHARE * passes + SAVED_SHARE * saved, MOST_PASSES)
 
     def covers(self, passes: float) -> bool:
-        return passes <= self.left
+        return passes <= self.left_passes
 
     def spend(self, passes: float) -> None:
-        self.left -= max(0.0, passes)
+        self.left_passes -= max(0.0, passes)

@@ -28,9 +28,9 @@ class RealBundle:
 
 @contextlib.contextmanager
 def real_bundle(
-    target: Path, drafter: DrafterChoice, plain: ContextSettings, draft_length: int
+    target: Path, drafter: DrafterChoice, plain: ContextSettings, rollback_tokens: int
 ) -> Iterator[RealBundle]:
-    settings = target_settings(plain, drafter.kind, draft_length)
+    settings = target_settings(plain, drafter.kind, rollback_tokens)
     is_mtp = drafter.kind is DrafterKind.MTP
     with contextlib.ExitStack() as stack:
         model = stack.enter_context(_model(target, load_mtp=is_mtp and not drafter.path))

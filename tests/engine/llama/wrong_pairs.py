@@ -157,7 +157,7 @@ MISFITS: Final = (
     # Assert in qwen35.cpp.
     WrongPair(
         "two heads in qwen35", "qwen35-nomtp", with_number("mtp-qwen35", "qwen35.nextn_predict_layers", 2),
-        MTP, "",
+        MTP, "it has 2 MTP heads",
     ),
     # Abort in get_sub_batch; the mask token is -1.
     *(

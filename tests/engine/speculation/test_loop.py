@@ -1,53 +1,32 @@
-"""The decoding loop on a numpy model: greedy equality, ends of answers, caches, and its own clock."""
+"""The decoding loop on a numpy model: greedy equality, ends of answers, what drafters are told, and its own clock."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
 
-from engine.errors import Cancelled, EmptyPrompt, PromptTooLong
+from engine.errors import EmptyPrompt, PromptTooLong
 from engine.speculation.draft_length import FixedLength
-from engine.speculation.draft_model import DraftModelDrafter
-from engine.speculation.ngram import NgramDrafter
 from engine.speculation.protocols import Draft, Drafter, DraftRequest, RoundCost
 from engine.speculation.round import DraftSource, FinishReason, Round
 from engine.speculation.settings import SamplingSettings
 from tests.engine.speculation.helpers import answer, text_of, tokens_of
-from tests.numpy_models import NumpyModel, ScriptedDrafter, markov_table
-
-N_VOCAB = 12
-END = 11
-PROMPT = (1, 2, 3)
-TABLE = markov_table(N_VOCAB, seed=1, sharpness=2.0, order=2)
-TABLE[..., END] -= 100.0  # Only the models of `ending_model` end by themselves.
-
-
-def model(*, n_ctx: int = 4096, n_batch: int = 32, max_rows: int = 17) -> NumpyModel:
-    return NumpyModel(TABLE, n_ctx, n_batch, max_rows, end_tokens=frozenset({END}))
-
-
-def plain_answer(prompt: Sequence[int] = PROMPT, max_tokens: int = 40) -> list[int]:
-    return tokens_of(answer(model(), prompt, max_tokens=max_tokens))
-
-
-def right(history: Sequence[int], n_max: int) -> list[int]:
-    """Propose what the target will say."""
-    ahead = list(history)
-    for _ in range(n_max):
-        ahead.append(int(model().row_after(ahead).argmax()))
-    return ahead[len(history) :]
-
-
-def wrong(history: Sequence[int], n_max: int) -> list[int]:
-    return [(token + 1) % (N_VOCAB - 1) for token in right(history, n_max)]
-
-
-def half_right(history: Sequence[int], n_max: int) -> list[int]:
-    kept = len(history) % (n_max + 1)
-    return right(history, n_max)[:kept] + wrong(history, n_max)[kept:]
+from tests.engine.speculation.numpy_target import (
+    END,
+    N_VOCAB,
+    PROMPT,
+    TABLE,
+    draft_model,
+    half_right,
+    model,
+    ngram,
+    plain_answer,
+    right,
+    wrong,
+)
+from tests.numpy_models import NumpyModel, ScriptedDrafter
 
 
 def proposes_the_end(history: Sequence[int], n_max: int) -> list[int]:
@@ -67,15 +46,6 @@ def nothing(history: Sequence[int], n_max: int) -> list[int]:
 
 
 DRAFTS = [right, wrong, half_right, proposes_the_end, unknown_token, too_long, nothing]
-
-
-def ngram() -> Drafter:
-    return NgramDrafter()
-
-
-def draft_model() -> Drafter:
-    table = TABLE + markov_table(N_VOCAB, seed=2, sharpness=0.7, order=2)
-    return DraftModelDrafter(NumpyModel(table, max_rows=1), N_VOCAB)
 
 
 # ------------------------------------------------------------------------------------------ greedy equality
@@ -221,117 +191,6 @@ def test_longest_prompt_gets_one_token() -> None:
     rounds = list(answer(model(n_ctx=20), [1] * 19))
     assert len(tokens_of(rounds)) == 1
     assert rounds[-1].finish_reason is FinishReason.LENGTH
-
-
-# -------------------------------------------------------------------------------------------------- caches
-
-
-def test_long_prompt_is_read_in_passes_that_a_batch_holds() -> None:
-    target, prompt = model(n_batch=8), [1, 2, 3, 4, 5] * 5
-    rounds = list(answer(target, prompt, max_tokens=3))
-    assert [done.n_prompt for done in rounds] == [8, 8, 8, 1, 0, 0]
-    assert [len(done.tokens) for done in rounds] == [0, 0, 0, 1, 1, 1]
-
-
-@pytest.mark.parametrize("make_drafter", [ngram, draft_model])
-def test_answer_can_be_closed_at_any_round_and_gone_on_with(make_drafter: Callable[[], Drafter]) -> None:
-    expected = plain_answer()
-    n_rounds = len(list(answer(model(n_batch=2), drafter=make_drafter())))
-    for n in range(1, n_rounds):
-        target, drafter = model(n_batch=2), make_drafter()
-        first = answer(target, drafter=drafter)
-        said = tokens_of(list(itertools.islice(first, n)))
-        first.close()  # type: ignore[attr-defined]
-        sequence = [*PROMPT, *said]
-        assert list(target.cached) == sequence[: len(target.cached)]
-        target.n_evaluated = 0
-        rest = list(answer(target, sequence, drafter=drafter, max_tokens=40 - len(said)))
-        assert [*said, *tokens_of(rest)] == expected
-        assert sum(done.n_prompt for done in rest) == (1 if said else len(PROMPT) - 2 * n)
-
-
-@pytest.mark.parametrize("make_drafter", [ngram, draft_model])
-def test_cancelled_pass_leaves_a_cache_that_says_what_it_holds(make_drafter: Callable[[], Drafter]) -> None:
-    n_passes = 12
-    for n in range(1, n_passes):
-        target, drafter = model(), make_drafter()
-        target.cancel_at_pass = n
-        said: list[int] = []
-        rounds = answer(target, drafter=drafter)
-        with pytest.raises(Cancelled):
-            said.extend(token for done in rounds for token in done.tokens)
-        sequence = [*PROMPT, *said]
-        assert list(target.cached) == sequence[: len(target.cached)]
-        target.cancel_at_pass = None
-        rest = tokens_of(answer(target, sequence, drafter=drafter, max_tokens=40 - len(said)))
-        assert [*said, *rest] == plain_answer()
-
-
-class InterruptedGoingBack(NumpyModel):
-    """Forgets all of its cache when it rolls drafts back, and is cancelled before it has evaluated it again."""
-
-    def rewind(self, n_tokens: int) -> None:
-        if len(self.cached) - n_tokens > 1:
-            super().rewind(0)
-            raise Cancelled("The work was stopped.")
-        super().rewind(n_tokens)
-
-
-def test_what_was_committed_before_a_cancelled_rewind_still_comes_out_as_a_round() -> None:
-    target = InterruptedGoingBack(TABLE, end_tokens=frozenset({END}))
-    rounds = list(answer(target, drafter=ScriptedDrafter(half_right)))
-    assert tokens_of(rounds) == plain_answer()
-
-
-def test_nothing_is_committed_when_the_drafter_is_cancelled_while_it_observes() -> None:
-    class CancelledObserver(ScriptedDrafter):
-        def observe(self, tokens: Sequence[int], first_position: int) -> None:
-            super().observe(tokens, first_position)
-            if len(self.observed) == 3:
-                raise Cancelled("The work was stopped.")
-
-    target, said = model(), list[int]()
-    with pytest.raises(Cancelled):
-        said.extend(
-            token for done in answer(target, drafter=CancelledObserver(half_right)) for token in done.tokens
-        )
-    sequence = [*PROMPT, *said]
-    assert list(target.cached) == sequence[:-1]
-
-
-def test_next_turn_evaluates_only_what_is_new() -> None:
-    target = model()
-    said = tokens_of(answer(target, drafter=ScriptedDrafter(half_right)))
-    rounds = list(answer(target, [*PROMPT, *said, 4, 5, 6]))
-    # The last token of the first answer was never evaluated.
-    assert sum(done.n_prompt for done in rounds) == 1 + 3
-    assert tokens_of(rounds) == plain_answer([*PROMPT, *said, 4, 5, 6])
-
-
-def test_edit_in_the_middle_evaluates_from_the_edit_on() -> None:
-    target, prompt = model(), [1, 2, 3, 4, 5, 6, 7, 8]
-    list(answer(target, prompt))
-    edited = [1, 2, 3, 9, 5, 6, 7, 8]
-    rounds = list(answer(target, edited))
-    assert sum(done.n_prompt for done in rounds) == 5
-    assert tokens_of(rounds) == plain_answer(edited)
-
-
-def test_same_prompt_again_evaluates_its_last_token() -> None:
-    target = model()
-    first = tokens_of(answer(target))
-    rounds = list(answer(target))
-    assert sum(done.n_prompt for done in rounds) == 1
-    assert tokens_of(rounds) == first
-
-
-def test_model_that_forgets_more_than_asked_gets_it_evaluated_again() -> None:
-    class Forgetful(NumpyModel):
-        def rewind(self, n_tokens: int) -> None:
-            super().rewind(max(0, n_tokens - 2) if n_tokens < len(self.cached) else n_tokens)
-
-    target = Forgetful(TABLE, end_tokens=frozenset({END}))
-    assert tokens_of(answer(target, drafter=ScriptedDrafter(half_right))) == plain_answer()
 
 
 # -------------------------------------------------------------------------------- what the drafter is told

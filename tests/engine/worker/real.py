@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engine.chat.messages import ChatMessage, Role
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.service import Service
+from engine.shelf.starter import find_starter
 from engine.speculation.round import Round
 from engine.speculation.settings import GenerationSettings, SamplingSettings
 from engine.worker.messages import (
@@ -28,6 +31,14 @@ DRAFT_MODEL = DrafterChoice(DrafterKind.MODEL, str(MODELS / "llama-draft.gguf"))
 SETTINGS = LoadSettings(n_ctx=256, n_threads=1)
 RAW = Prompt(raw="def read(path):\n    return path.read()\n\ndef write(path):\n    return")
 GREEDY_32 = GenerationSettings(max_tokens=32, draft_length=3)
+
+
+def starter_path() -> str:
+    """Return the file of the starter model; skips the test where it is not installed."""
+    starter = find_starter()
+    if starter is None:
+        pytest.skip("the starter model is not installed")
+    return starter.target
 
 
 def chat(text: str) -> Prompt:

@@ -13,7 +13,6 @@ import pytest
 from engine.models.bundle import NGRAM_DRAFTER, Bundle, DrafterChoice, DrafterKind
 from engine.service import Reloading, Service, WorkerAnswers, WorkerLost, WorkerSilent
 from engine.speculation.round import FinishReason
-from engine.speculation.settings import GenerationSettings
 from engine.worker.child import WorkerChild
 from engine.worker.messages import (
     DevicesListed,
@@ -24,31 +23,15 @@ from engine.worker.messages import (
     Loaded,
     LoadedModel,
     LoadSettings,
-    Prompt,
     Ready,
     RoundDone,
     Unloaded,
 )
 from engine.worker.reload import Reload
+from tests.engine.worker.asking import BUNDLE, ask, load, worker_pid
 from tests.engine.worker.conftest import IMPATIENT, StartService
 from tests.engine.worker.listener import Listener
 from tests.engine.worker.pretend import run_broken_worker, run_pretend_worker
-
-BUNDLE = Bundle("Pretend", "pretend.gguf")
-
-
-def load(service: Service, listener: Listener, bundle: Bundle = BUNDLE) -> None:
-    job = service.load(bundle, LoadSettings())
-    listener.wait_for(Loaded, lambda event: event.job == job)
-
-
-def ask(service: Service, raw: str) -> int:
-    return service.generate(Prompt(raw=raw), GenerationSettings(), speculative=True)
-
-
-def worker_pid(listener: Listener) -> int:
-    listener.wait_for(Ready)
-    return listener.of(Ready)[-1].pid
 
 
 def test_jobs_are_answered_in_order(start_service: StartService) -> None:

@@ -176,7 +176,8 @@ def test_a_fixed_length_teaches_what_the_controller_wants_to_know() -> None:
     table, drafts = learned.costs.table(3), learned.costs.drafts(3, DraftSource.DRAFT_MODEL)
     assert table is not None
     assert table.passes[4] == pytest.approx(1.2)
-    assert drafts is None or drafts.seconds(3) == pytest.approx(0.03)
+    assert drafts is not None
+    assert drafts.seconds(3) == pytest.approx(0.03)
     assert learned.source(DraftSource.DRAFT_MODEL, 0.0).calibration.chance(0.9) > 0.9
 
 
