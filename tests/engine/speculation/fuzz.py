@@ -1,14 +1,13 @@
 """Random lives of a conversation: it begins anew, answers, is cancelled, edited, answered again, by one drafter and
 then another, with drafts of any length; after each step every cache is compared with one made from scratch.
 
-A sequence depends on its seed alone. `python -m benchmarks.fuzz` runs many.
+A sequence depends on its seed alone, the times that the controller sees too. `python -m benchmarks.fuzz` runs many.
 """
 
 from __future__ import annotations
 
 import contextlib
 import random
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,26 @@ from engine.speculation.draft_length import FixedLength
 from engine.speculation.protocols import Draft, Drafter, DraftPolicy, DraftRequest, Logits, RoundCost
 from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
-from tests.engine.speculation.kinds import GREEDY, KINDS, Kind, OpenKind, open_kind
+from tests.engine.speculation.breaking_off import broken_off_at_node
+from tests.engine.speculation.kinds import (
+    GREEDY,
+    KINDS,
+    DearTarget,
+    Kind,
+    OpenKind,
+    open_beside,
+    open_kind,
+)
 from tests.make_models.reference import PROMPTS
 
 N_CTX = 256
 MAX_DRAFT = 7
+MAX_NODES = 4000
+"""Of graphs; a pass of the tiny targets has 100 to 300."""
+STAYS = 0.7
+"""How often another drafter goes on with the same context of the target, where it can."""
+TOKEN_S = (0.02, 0.1, 0.8)
+"""What a token may add to a pass: next to nothing, little, so much that drafts hardly pay."""
 TOLERANCE = 0.02
 """How far logits may be from those of one pass over everything, whose sums are added up in another order.
 
@@ -71,6 +85,9 @@ class Workshop:
     def open(self, kind: Kind) -> OpenKind:
         return open_kind(self._library, kind, self._written, N_CTX)
 
+    def open_beside(self, opened: OpenKind, kind: Kind) -> OpenKind:
+        return open_beside(self._library, opened, kind, self._written)
+
     def unspoilt(self, kind: Kind) -> OpenKind:
         """Return the pair of this kind with nothing in it."""
         if kind.name not in self._pairs:
@@ -103,7 +120,8 @@ class RandomLife:
         self.chance = random.Random(self.seed)
         target = self.chance.choice(sorted({kind.target for kind in KINDS}))
         self.kinds = [kind for kind in KINDS if kind.target == target]
-        self.pairs: dict[str, OpenKind] = {}
+        self.homes: dict[str, OpenKind] = {}
+        self.guests: dict[tuple[str, str], OpenKind] = {}
         self.learned = Learned()
         self.history: list[int] = []
         self.n_prompt = 0
@@ -128,8 +146,10 @@ class RandomLife:
         except AssertionError as error:
             raise AssertionError(f"sequence {self.seed}: {'; '.join(self.log)}: {error}") from error
         finally:
-            for pair in self.pairs.values():
-                pair.close()
+            for guest in self.guests.values():
+                guest.close_drafter()
+            for home in self.homes.values():
+                home.close()
 
     def begin(self) -> None:
         text = "".join(self.chance.choice(PROMPTS) for _ in range(self.chance.randint(1, 3)))
@@ -152,11 +172,20 @@ class RandomLife:
         self.note("cut", len(self.history))
 
     def switch_drafter(self) -> None:
+        """Have another drafter, on the context that the last one drafted for or on one of its own."""
         kind = self.chance.choice(self.kinds)
-        if kind.name not in self.pairs:
-            self.pairs[kind.name] = self.workshop.open(kind)
-        self.pair = self.pairs[kind.name]
-        self.note("switch", kind.name)
+        if not (self.homes and not kind.is_inside and self.chance.random() < STAYS):
+            if kind.name not in self.homes:
+                self.homes[kind.name] = self.workshop.open(kind)
+            self.home = self.homes[kind.name]
+        self.pair = self.home if kind is self.home.kind else self._guest(kind)
+        self.note("switch", f"{kind.name} on {self.home.kind.name}")
+
+    def _guest(self, kind: Kind) -> OpenKind:
+        key = (self.home.kind.name, kind.name)
+        if key not in self.guests:
+            self.guests[key] = self.workshop.open_beside(self.home, kind)
+        return self.guests[key]
 
     def forget(self) -> None:
         self.pair.bundle.forget()
@@ -178,11 +207,9 @@ class RandomLife:
 
     def abort(self) -> None:
         """Cancel in the middle of a pass, whichever it is."""
-        timer = threading.Timer(self.chance.random() * 0.01, self.pair.cancel.set)
-        timer.start()
-        self.answer("abort", 100)
-        timer.join()
-        self.pair.cancel.clear()
+        n_nodes = self.chance.randint(1, MAX_NODES)
+        with broken_off_at_node(self.pair, n_nodes):
+            self.answer(f"abort at node {n_nodes}", 100)
 
     # ---------------------------------------------------------------------------------------------- answers
 
@@ -190,11 +217,16 @@ class RandomLife:
         prompt = self.history = self.history[: N_CTX - 1]
         self.n_prompt = len(prompt)
         settings = self.chance.choice((GREEDY, GREEDY, SAMPLED))
-        policy = self.chance.choice(
-            (RandomPolicy(self.chance), FixedLength(self.chance.randint(0, MAX_DRAFT)))
-        )
+        policy = self.policy(settings)
+        target = DearTarget(self.pair.context, self.chance.choice(TOKEN_S))
         rounds = self.pair.rounds(
-            prompt, settings=settings, policy=policy, max_tokens=max_tokens, seed=self.seed
+            prompt,
+            settings=settings,
+            policy=policy,
+            max_tokens=max_tokens,
+            seed=self.seed,
+            target=target,
+            clock=target.clock,
         )
         said = list(self._said(rounds, n_rounds))
         rounds.close()  # type: ignore[attr-defined]

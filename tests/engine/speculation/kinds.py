@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,14 +13,18 @@ import numpy as np
 from engine.chat.answer_text import AnswerText
 from engine.llama.cancel import CancelFlag
 from engine.llama.context import Context
+from engine.llama.drafter_contexts import drafter_settings
 from engine.llama.library import LlamaLibrary
+from engine.llama.model import Model
 from engine.llama.sampler import ChainSampler
 from engine.models.bundle import DrafterChoice, DrafterKind
+from engine.models.model_file import ModelRole
 from engine.speculation.draft_length import FixedLength
 from engine.speculation.loop import decode_rounds
 from engine.speculation.protocols import DraftPolicy, Logits, Target
 from engine.speculation.round import Round
 from engine.speculation.settings import SamplingSettings
+from engine.worker.drafters import open_drafter
 from engine.worker.loading import LoadedBundle, open_bundle
 from engine.worker.messages import LoadSettings
 from engine.worker.plan import LoadRequest
@@ -44,11 +48,18 @@ class Kind:
         """Whether its drafts depend on what came true before: n-gram lookup keeps a record, whatever the text."""
         return DrafterChoice(self.kind, with_ngram=self.with_ngram).has_ngram
 
-    def request(self, written: Path, n_ctx: int) -> LoadRequest:
+    @property
+    def is_inside(self) -> bool:
+        """Whether its drafter is part of the target's file."""
+        return self.kind.has_weights and not self.drafter
+
+    def choice(self, written: Path) -> DrafterChoice:
         path = str(_find(written, self.drafter)) if self.drafter else ""
-        choice = DrafterChoice(self.kind, path, self.with_ngram)
+        return DrafterChoice(self.kind, path, self.with_ngram)
+
+    def request(self, written: Path, n_ctx: int) -> LoadRequest:
         settings = LoadSettings(n_ctx=n_ctx, n_threads=1, check_memory=False)
-        return LoadRequest(str(_find(written, self.target)), choice, settings)
+        return LoadRequest(str(_find(written, self.target)), self.choice(written), settings)
 
 
 def _find(written: Path, name: str) -> Path:
@@ -157,12 +168,36 @@ class OpenKind:
     def close(self) -> None:
         self.bundle.close()
 
+    def close_drafter(self) -> None:
+        """Close what drafts, and leave the target to whom it belongs."""
+        self.bundle.drafter.close_context()
+        if self.bundle.drafter_model is not None:
+            self.bundle.drafter_model.close()
+
 
 def open_kind(library: LlamaLibrary, kind: Kind, written: Path, n_ctx: int = 1024) -> OpenKind:
     """Load target and drafter as the worker does; `written` is the folder of tests.make_models."""
     cancel = PassCounter()
     bundle = open_bundle(library, kind.request(written, n_ctx), cancel, lambda what, fraction: None)
     return OpenKind(kind, bundle, cancel)
+
+
+def open_beside(library: LlamaLibrary, opened: OpenKind, kind: Kind, written: Path) -> OpenKind:
+    """Return the target of `opened`, with its context as it is, and the drafter of `kind`, which is no head inside.
+
+    MTP heads, which may share the target's cells, are warmed up in empty ones. Close it by `close_drafter`, before
+    `opened`.
+    """
+    assert kind.target == opened.kind.target
+    assert not kind.is_inside
+    choice, model, own = kind.choice(written), None, None
+    if choice.path:
+        model = Model.open(library, Path(choice.path), role=ModelRole.DRAFTER)
+        own = drafter_settings(opened.bundle.context_settings, kind.kind, model.n_ctx_train)
+    if kind.kind is DrafterKind.MTP:
+        opened.context.rewind(0)
+    drafter = open_drafter(choice, model, opened.context, own)
+    return OpenKind(kind, replace(opened.bundle, drafter=drafter), opened.cancel)
 
 
 @dataclass
@@ -203,10 +238,14 @@ class SmallPasses:
 
 
 class DearTarget(SmallPasses):
-    """A target beside whose passes drafting costs next to nothing, by its own `clock`."""
+    """A target beside whose passes drafting costs next to nothing, by its own `clock`.
 
-    def __init__(self, context: Context) -> None:
+    Each token of a pass adds `token_s` to a second.
+    """
+
+    def __init__(self, context: Context, token_s: float = 0.1) -> None:
         super().__init__(context, context.n_batch)
+        self._token_s = token_s
         self._now_s = 0.0
 
     def clock(self) -> float:
@@ -214,7 +253,7 @@ class DearTarget(SmallPasses):
         return self._now_s
 
     def extend(self, tokens: Sequence[int], n_rows: int) -> None:
-        self._now_s += 1.0 + 0.1 * len(tokens)
+        self._now_s += 1.0 + self._token_s * len(tokens)
         super().extend(tokens, n_rows)
 
 

@@ -25,3 +25,11 @@ def workshop(llama: LlamaLibrary, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.mark.parametrize("seed", range(N_SEQUENCES))
 def test_no_random_life_spoils_a_cache(workshop: Workshop, seed: int) -> None:
     RandomLife(workshop, seed).run()
+
+
+def test_a_life_depends_on_its_seed_alone(workshop: Workshop) -> None:
+    for seed in (3, 11):
+        once, again = RandomLife(workshop, seed), RandomLife(workshop, seed)
+        once.run()
+        again.run()
+        assert once.log == again.log

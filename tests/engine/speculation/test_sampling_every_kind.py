@@ -22,7 +22,8 @@ from tests.make_models.family import write_family
 from tests.make_models.reference import PROMPTS
 
 WARM = SamplingSettings(temperature=0.8)
-N_SEEDS = 250
+N_SEEDS = 400
+N_ACCEPTANCE_SEEDS = 3
 SIGNIFICANCE = 1e-3
 """Seeds are fixed; a passing case passes for good."""
 
@@ -48,9 +49,6 @@ LLAMA_SERVER_ACCEPTANCE = {
 # Its mean accepted length with the draft model.
 LLAMA_SERVER_MEAN_LENGTH = 1.667
 
-# DFlash 2 drafts the likeliest path here too, so that the two differ by chance.
-SLACK = {"dflash2": 0.03}
-
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,7 +61,15 @@ COMPARABLE = [
     kind for kind in KINDS if (kind.target, kind.drafter) in LLAMA_SERVER_ACCEPTANCE and not kind.with_ngram
 ]
 
-CONTROLLED = [kind for kind in DISTINCT if kind.name in ("draft-model", "mtp-shared")]
+# And variants whose q comes about in a way of its own: a reduced vocabulary, a lattice, no anchor, a file beside.
+SAMPLED_KINDS = (
+    *DISTINCT,
+    *(kind for kind in KINDS if kind.name in ("eagle3-d2t", "dflash2", "dspark-noanchor", "mtp-beside")),
+)
+
+CONTROLLED = [
+    kind for kind in KINDS if kind.name in ("draft-model", "draft-model-and-ngram", "mtp-shared", "eagle3")
+]
 
 
 def name_of(kind: Kind) -> str:
@@ -79,7 +85,7 @@ def opened(llama: LlamaLibrary, written: Path, request: pytest.FixtureRequest) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("opened", DISTINCT, indirect=True, ids=name_of)
+@pytest.mark.parametrize("opened", SAMPLED_KINDS, indirect=True, ids=name_of)
 def test_the_first_tokens_have_the_targets_distribution(opened: OpenKind) -> None:
     assert deviation(opened, PROMPTS[1], N_SEEDS) > SIGNIFICANCE
 
@@ -111,11 +117,15 @@ def test_they_have_it_too_where_the_controller_decides(opened: OpenKind) -> None
 @pytest.mark.parametrize("opened", DISTINCT, indirect=True, ids=name_of)
 def test_drafting_is_sampled_alike_with_the_same_seed(opened: OpenKind) -> None:
     prompt = opened.tokens(PROMPTS[0])
-    runs = [list(opened.rounds(prompt, settings=SAMPLED, seed=7)) for _ in range(2)]
+    runs = []
+    for _ in range(2):
+        opened.bundle.forget()
+        runs.append(list(opened.rounds(prompt, settings=SAMPLED, seed=7)))
     assert tokens_of(runs[0]) == tokens_of(runs[1])
     assert measure(runs[0]).drafted > 0 or opened.kind.name == "ngram"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", COMPARABLE, indirect=True, ids=name_of)
 def test_drafts_are_accepted_at_least_as_often_as_llama_servers(opened: OpenKind) -> None:
     """llama-server drafts the most likely token and accepts it where its own draw is the same."""
@@ -124,9 +134,10 @@ def test_drafts_are_accepted_at_least_as_often_as_llama_servers(opened: OpenKind
     rounds = [
         done
         for prompt in PROMPTS
-        for done in opened.rounds(opened.tokens(prompt), settings=WARM, max_tokens=160, seed=1)
+        for seed in range(N_ACCEPTANCE_SEEDS)
+        for done in opened.rounds(opened.tokens(prompt), settings=WARM, max_tokens=160, seed=seed)
     ]
     figures = measure(rounds)
-    assert figures.accepted / figures.drafted >= theirs - SLACK.get(kind.name, 0.0)
+    assert figures.accepted / figures.drafted >= theirs
     if kind.name == "draft-model":
         assert (figures.mean_accepted_length or 0.0) >= 1.15 * LLAMA_SERVER_MEAN_LENGTH
