@@ -44,7 +44,7 @@ STAYS = 0.7
 """How often another drafter goes on with the same context of the target, where it can."""
 TOKEN_S = (0.02, 0.1, 0.8)
 """What a token may add to a pass: next to nothing, little, so much that drafts hardly pay."""
-TOLERANCE = 0.02
+TOLERANCE = 0.05
 """How far logits may be from those of one pass over everything, whose sums are added up in another order.
 
 Keys and values are kept in 16 bits. A wrong cache is off by whole units.
@@ -285,17 +285,20 @@ class RandomLife:
     def check_drafts(self) -> None:
         """Assert that the drafters propose what they propose in a conversation without a past.
 
-        Up to where the two answers part, as they may where the target has two tokens to choose from.
+        Up to where the two answers part, as they may where the target has two tokens to choose from. The drafter may
+        have that once too; a spoilt cache changes more than one draft.
         """
         if self.pair.kind.learns:
             return
         prompt = self.history[: N_CTX - 20]
         pairs = (self.pair, self.workshop.unspoilt(self.pair.kind))
         aged, new = ([*pair.rounds(prompt, n_draft=5, max_tokens=16)] for pair in pairs)
+        n_others = 0
         for ours, theirs in zip(*(drop_prompt(rounds) for rounds in (aged, new)), strict=False):
-            assert ours.drafted == theirs.drafted, "the drafts are others"
+            n_others += ours.drafted != theirs.drafted
             if ours.tokens != theirs.tokens:
                 break
+        assert n_others <= 1, f"{n_others} drafts are others"
 
 
 def drop_prompt(rounds: Sequence[Round]) -> list[Round]:
