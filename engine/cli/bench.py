@@ -33,7 +33,7 @@ from engine.cli.progress import ProgressLine
 from engine.cli.terminal import write_json
 from engine.errors import BadOption, SlipstreamError
 from engine.models.bundle import Bundle, DrafterKind
-from engine.service import Service
+from engine.service import EngineService, Service
 from engine.shelf.walk import is_encodable
 from engine.speculation.settings import (
     MAX_DRAFT_LENGTH,
@@ -214,11 +214,12 @@ def _size_words(plan: BenchPlan) -> str:
 
 
 def _follow(bench: ServiceBench, client: EngineClient, line: ProgressLine, *, verbose: bool) -> None:
-    is_told = False
-    for event in client.drive(bench.start, bench.cancel, lambda: bench.is_done):
-        if not is_told and bench.n_resumed:
+    def start(service: EngineService) -> None:
+        bench.start(service)
+        if bench.n_resumed:
             line.note(f"{bench.n_resumed} of them were measured before; going on from there.")
-        is_told = True
+
+    for event in client.drive(start, bench.cancel, lambda: bench.is_done):
         if event is not None:
             bench.take(event)
             note(event, verbose=verbose)
