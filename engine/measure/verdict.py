@@ -46,7 +46,7 @@ class Verdict:
             return "Too few tokens to compare." if self.is_final else "Waiting for both lanes."
         speeds = f"{_speed(self.speculative_tokens_per_s)} against {_speed(self.plain_tokens_per_s)} tokens/s"
         if not self.drafted:
-            claim = "nothing was drafted, both lanes did the same work"
+            claim = "nothing was drafted, so the lanes differ by chance and by what a drafter takes to follow"
         elif self.is_faster:
             claim = f"{self.speedup:.2f}× faster"
         elif self._seems_faster:

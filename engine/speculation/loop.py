@@ -125,8 +125,10 @@ def _prompt_passes(answer: _Answer) -> Iterator[Round]:
 def _verification_round(answer: _Answer) -> Round:
     """One draft, one pass of the target over it, and the tokens that come out."""
     watch = Stopwatch(answer.clock)
-    with watch.drafting():
-        draft = _draft(answer)
+    draft = _NO_DRAFT
+    if answer.drafters:
+        with watch.drafting():
+            draft = _draft(answer)
     n_cached = len(answer.target.cached)
     # One token, unless the model had to forget more than was asked for in the last rewind.
     pending = answer.history[n_cached:]
@@ -147,7 +149,7 @@ def _draft(answer: _Answer) -> Draft:
         target.n_batch - (n_history - len(target.cached)),
         target.max_rows - 1,
     )
-    if not answer.drafters or n_max <= 0:
+    if n_max <= 0:
         return _NO_DRAFT
     request = DraftRequest(answer.history, n_max, answer.sampler, answer.rng)
     draft = answer.policy.draft(answer.drafters, request)
@@ -183,9 +185,10 @@ def _pass(answer: _Answer, tokens: Sequence[int], draft: Draft, n_rows: int, wat
     try:
         with watch.passing():
             target.extend(tokens, n_rows)
-        with watch.drafting():
-            for drafter in answer.drafters:
-                drafter.observe(tokens, first_position)
+        if answer.drafters:
+            with watch.drafting():
+                for drafter in answer.drafters:
+                    drafter.observe(tokens, first_position)
         with watch.choosing():
             outcome = _commit(answer, draft) if n_rows else _Outcome([], [])
             if draft.skip is not None:

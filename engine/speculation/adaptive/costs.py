@@ -8,7 +8,7 @@ from typing import Final
 from engine.speculation.adaptive.draft_costs import DraftCosts
 from engine.speculation.adaptive.pass_costs import MAX_WIDTH, N_ENOUGH, CostTable, PassCosts
 from engine.speculation.adaptive.record import BucketRecord, DraftCostRecord, WidthRecord
-from engine.speculation.adaptive.samples import Samples
+from engine.speculation.adaptive.samples import MOST_SURPRISE, Samples
 from engine.speculation.round import DraftSource
 
 BLOCK_SOURCES: Final = frozenset({DraftSource.DFLASH, DraftSource.DSPARK})
@@ -16,12 +16,9 @@ BLOCK_SOURCES: Final = frozenset({DraftSource.DFLASH, DraftSource.DSPARK})
 
 _SOURCE_NAMES: Final = frozenset(str(source) for source in DraftSource)
 _FIRST_BUCKET_TOKENS: Final = 512
-_SPEED_RATE: Final = 0.2
-_SPEED_JUMP: Final = 0.7
+_PACE_RATE: Final = 0.2
 _N_REMEMBERED: Final = 5
 """What was measured in an earlier run weighs like so many measurements of this one: a computer changes."""
-_TELLING: Final = 0.25
-_PACE_FADE: Final = 0.995
 _SINGLE_EVERY: Final = 64
 _SINGLE_EVERY_FIRST: Final = 8
 _N_SURE: Final = 8
@@ -39,12 +36,15 @@ class Costs:
     """Passes of one target and drafts for it.
 
     The computer's momentary pace is kept apart from the costs: while another program slows everything by half, no ratio
-    between two costs changes, and none may be learned wrongly because only one of the two was measured meanwhile.
+    between two costs changes, and none may be learned wrongly because only one of the two was measured meanwhile. The
+    pace is that of a yardstick, the first single pass that is known well, which is never learned anew: two quantities
+    that both follow what is measured would drift against each other without end.
     """
 
     def __init__(self) -> None:
         self._passes: dict[int, PassCosts] = {}
         self._drafts: dict[tuple[int, DraftSource], DraftCosts] = {}
+        self._yardstick: Samples | None = None
         self._log_pace = 0.0
         self._n_paced = 0
         self._since_single = 0
@@ -80,14 +80,17 @@ class Costs:
             return
         self._since_single = 0 if n_pass == 1 else self._since_single + 1
         costs = self._bucket(bucket_of(n_cached))
-        usual_s = costs.known_s(n_pass, _N_REMEMBERED)
-        if usual_s is not None:
-            self._keep_pace(math.log(seconds / usual_s))
-            # The pace is changing, or this pass was disturbed: either way it tells nothing about its width, unless
-            # that goes on.
-            if costs.is_odd(n_pass, abs(math.log(seconds / usual_s) - self._log_pace) > _TELLING):
+        samples, pace = costs.widths.get(n_pass), self.pace
+        if samples is not None and samples.is_settled:
+            if self._yardstick is None and n_pass == 1:
+                self._yardstick = samples
+            if self._yardstick is not None:
+                self._keep_pace(math.log(seconds / samples.usual))
+            if samples is self._yardstick:
+                samples.count()
                 return
-        costs.add(n_pass, seconds / self.pace)
+        # By the pace from before this pass: both then follow one and the same surprise, and settle at one place.
+        costs.add(n_pass, seconds / pace)
 
     def add_draft(
         self, source: DraftSource, n_cached: int, n_steps: int, n_missed: int, seconds: float
@@ -122,10 +125,9 @@ class Costs:
 
     def _keep_pace(self, log_ratio: float) -> None:
         self._n_paced += 1
-        rate = max(_SPEED_RATE, 1.0 / (self._n_paced + 1))
+        rate = max(_PACE_RATE, 1.0 / (self._n_paced + 1))
         change = log_ratio - self._log_pace
-        # Where only one width is used, its cost and the pace could drift against each other without end.
-        self._log_pace = _PACE_FADE * self._log_pace + rate * min(max(change, -_SPEED_JUMP), _SPEED_JUMP)
+        self._log_pace += rate * min(max(change, -MOST_SURPRISE), MOST_SURPRISE)
 
     def _bucket(self, bucket: int) -> PassCosts:
         costs = self._passes.get(bucket)
@@ -135,7 +137,7 @@ class Costs:
             if near is not None:
                 # Longer contexts cost more, but by little from one range to the next.
                 for width, samples in self._passes[near].widths.items():
-                    costs.widths[width] = Samples(samples.median, min(samples.n, N_ENOUGH))
+                    costs.widths[width] = Samples.borrowed(samples.usual, min(samples.n, N_ENOUGH))
         return costs
 
     def _record(self, bucket: int) -> BucketRecord:
@@ -143,7 +145,7 @@ class Costs:
         widths = () if passes is None else sorted(passes.widths.items())
         return BucketRecord(
             bucket,
-            tuple(WidthRecord(width, samples.median, samples.n) for width, samples in widths),
+            tuple(WidthRecord(width, samples.usual, samples.n) for width, samples in widths),
             {
                 str(source): DraftCostRecord(costs.fixed_s, costs.step_s, costs.missed_s, costs.n)
                 for (at, source), costs in self._drafts.items()

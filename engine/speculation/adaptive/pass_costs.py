@@ -16,7 +16,6 @@ N_ENOUGH: Final = 3
 _PRIOR_SLOPE: Final = 0.06
 _PRIOR_WEIGHT: Final = 0.5
 _HOPEFUL_SLOPE: Final = 0.02
-_MOST_ODD: Final = 8
 _TELLING_CHANGE: Final = 0.02
 _SLOPE_SHARE: Final = 0.6
 
@@ -45,33 +44,29 @@ class PassCosts:
     def __init__(self) -> None:
         self.widths: dict[int, Samples] = {}
         self._table: CostTable | None = None
-        self._n_odd: dict[int, int] = {}
+        self._told: dict[int, float] = {}
 
     def add(self, width: int, seconds: float) -> None:
         samples = self.widths.get(width)
         if samples is None:
             samples = self.widths[width] = Samples()
-        before = samples.median
         samples.add(seconds)
-        if samples.n <= N_ENOUGH or abs(samples.median - before) > _TELLING_CHANGE * before:
+        told = self._told.get(width, 0.0)
+        if samples.n <= N_ENOUGH or abs(samples.usual - told) > _TELLING_CHANGE * told:
+            self._told[width] = samples.usual
             self._table = None
-
-    def is_odd(self, width: int, is_unusual: bool) -> bool:
-        """Whether a pass over `width` tokens is to be left out: it `is_unusual`, and few in a row before it were."""
-        self._n_odd[width] = self._n_odd.get(width, 0) + 1 if is_unusual else 0
-        return 0 < self._n_odd[width] <= _MOST_ODD
 
     def known_s(self, width: int, n_enough: int = N_ENOUGH) -> float | None:
         """Return what a pass over `width` tokens takes, if that was measured `n_enough` times."""
         samples = self.widths.get(width)
-        return samples.median if samples is not None and samples.n >= n_enough else None
+        return samples.usual if samples is not None and samples.n >= n_enough else None
 
     def is_single_dear(self) -> bool:
         """Whether a wider pass was measured to take no longer than a single one: either was disturbed, or both."""
         single_s = self.known_s(1)
         if single_s is None:
             return False
-        return any(samples.median <= single_s for width, samples in self.widths.items() if width > 1)
+        return any(samples.usual <= single_s for width, samples in self.widths.items() if width > 1)
 
     def table(self) -> CostTable | None:
         """Return the costs, None before the first measurement."""
@@ -95,11 +90,12 @@ class PassCosts:
 
     def _single_s(self, seen: Sequence[int]) -> float:
         narrowest = seen[0]
-        return self.widths[narrowest].median / PRIOR[narrowest]
+        return self.widths[narrowest].usual / PRIOR[narrowest]
 
     def _level(self, width: int, single_s: float) -> float:
         samples = self.widths[width]
-        measured = samples.median / single_s
+        # More than a single pass for each token it cannot cost: what says so was disturbed.
+        measured = min(samples.usual / single_s, float(width))
         if width == 1 or samples.n >= N_ENOUGH:
             return measured
         return (samples.n * measured + _PRIOR_WEIGHT * PRIOR[width]) / (samples.n + _PRIOR_WEIGHT)

@@ -74,4 +74,4 @@ def test_without_a_draft_no_lane_is_called_faster_or_slower(speed: float) -> Non
     idle = verdict(lane(20.0), lane(speed, accepted=0, drafted=0))
     assert not idle.is_faster
     assert not idle.is_slower
-    assert idle.sentence.startswith("Nothing was drafted, both lanes did the same work: ")
+    assert idle.sentence.startswith("Nothing was drafted, so the lanes differ by chance")

@@ -106,7 +106,7 @@ def test_where_drafting_always_loses_next_to_nothing_is_lost(chance: float) -> N
             > 0.97 * off
         )
         again = AdaptiveController(Learned(learned.record()))
-        assert simulate(again, drafters, computer, 64, seed).tokens_per_s > 0.98 * off
+        assert simulate(again, drafters, computer, 64, seed).tokens_per_s > 0.97 * off
 
 
 def test_of_two_drafters_each_is_asked_where_it_is_better() -> None:
