@@ -217,6 +217,8 @@ def drafter_words(choice: DrafterChoice) -> str:
         said = Path(choice.path).stem
     else:
         said = kind_words(choice.kind, has_file=bool(choice.path))
+        # Several of a kind may lie here: only their files tell them apart.
+        said = f"{said}: {Path(choice.path).stem}" if choice.path else said
     return f"{said} + n-gram" if choice.with_ngram and choice.kind.has_weights else said
 
 

@@ -192,6 +192,8 @@ def _memory(memory: DrafterMemory | None) -> str:
 
 
 def _amount(n_bytes: int) -> str:
+    if n_bytes < 1 << 20:
+        return "less than 1 MiB"
     return f"{n_bytes / 2**30:.1f} GiB" if n_bytes >= 1 << 30 else f"{n_bytes / 2**20:.0f} MiB"
 
 

@@ -80,8 +80,9 @@ def _display(options: RunOptions, drafter: DrafterChoice, lanes: tuple[int, ...]
 
 
 def drafter_name(drafter: DrafterChoice) -> str:
-    """Return the drafter's file, or its kind where it has none."""
-    return drafter.path or str(drafter.kind)
+    """Return the drafter's file, or its kind where it has none, and n-gram if that is beside it."""
+    name = drafter.path or str(drafter.kind)
+    return f"{name} + ngram" if drafter.with_ngram and drafter.kind.has_weights else name
 
 
 def _submit(

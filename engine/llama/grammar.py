@@ -82,7 +82,9 @@ def grammar_text(settings: GenerationSettings) -> str:
 def _schema_as_grammar(text: str) -> str:
     try:
         schema = json.loads(text)
-        _refuse_large_repetitions(schema)
+        if not isinstance(schema, dict):
+            raise _bad_schema("it must be a JSON object, { … }")
+        _refuse_what_converts_wrongly(schema)
         return str(json_schema_to_gbnf(text))
     except BadOption:
         raise
@@ -95,9 +97,10 @@ def _schema_as_grammar(text: str) -> str:
         raise _bad_schema(str(error) or type(error).__name__) from error
 
 
-def _refuse_large_repetitions(schema: Any) -> None:
-    """The converter writes a repetition out, as many times as it says."""
+def _refuse_what_converts_wrongly(schema: Any) -> None:
+    """Raise BadOption for what the converter would write out without end, or take for something else without a word."""
     if isinstance(schema, dict):
+        _refuse_contradiction(schema)
         for key, value in schema.items():
             if (
                 key in _LIMITS_OF_SCHEMA
@@ -105,10 +108,22 @@ def _refuse_large_repetitions(schema: Any) -> None:
                 and value > _MAX_SCHEMA_REPETITIONS
             ):
                 raise _bad_schema(f"“{key}” may be at most {_MAX_SCHEMA_REPETITIONS} here")
-            _refuse_large_repetitions(value)
+            _refuse_what_converts_wrongly(value)
     elif isinstance(schema, list):
         for value in schema:
-            _refuse_large_repetitions(value)
+            _refuse_what_converts_wrongly(value)
+
+
+def _refuse_contradiction(schema: dict[str, Any]) -> None:
+    for least, most in (("minItems", "maxItems"), ("minLength", "maxLength"), ("minimum", "maximum")):
+        lower, upper = schema.get(least), schema.get(most)
+        if isinstance(lower, (int, float)) and isinstance(upper, (int, float)) and lower > upper:
+            raise _bad_schema(f"“{least}” is more than “{most}”")
+    if schema.get("enum") == []:
+        raise _bad_schema("“enum” allows nothing")
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and not reference.startswith("#"):
+        raise _bad_schema("a “$ref” may only point into the schema itself")
 
 
 def _bad_schema(reason: str) -> BadOption:

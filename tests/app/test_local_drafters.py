@@ -91,7 +91,7 @@ def test_the_picker_of_a_chat_offers_the_same(qtbot: QtBot, opened: Opened) -> N
     picker._fill_drafters(menu)
     qtbot.waitUntil(lambda: menu.actions()[0].text() == "qwen-0.5b")
     assert [text for text, is_enabled, _ in said(menu) if not is_enabled] == [
-        "MTP head in a file of its own – cannot run here",
+        "MTP head in a file of its own: mtp – cannot run here",
         "other – does not fit",
         "Also look up words seen before (n-gram)",
     ]
@@ -134,11 +134,11 @@ def test_every_kind_of_drafter_can_be_chosen_with_n_gram_beside_it(qtbot: QtBot,
     picker._fill_drafters(menu)
     checked = [one.text() for one in menu.actions() if one.isChecked()]
     assert checked == ["Its own MTP head", "Also look up words seen before (n-gram)"]
-    entry(menu, "An EAGLE-3 head").trigger()
+    entry(menu, "An EAGLE-3 head: eagle").trigger()
     assert session.choice.drafter == DrafterChoice(DrafterKind.EAGLE3, EAGLE.path, with_ngram=True)
     opened.window.close()
     again = open_app(models=ScriptedModels(HEADS)).window
-    assert again.compare.picker.drafter.chosen == "An EAGLE-3 head + n-gram"
+    assert again.compare.picker.drafter.chosen == "An EAGLE-3 head: eagle + n-gram"
     entry(menu, "Words seen before").trigger()
     assert session.choice.drafter == NGRAM_DRAFTER
 

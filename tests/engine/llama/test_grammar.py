@@ -295,6 +295,9 @@ def test_without_a_constraint_there_is_no_grammar() -> None:
         '{"type": "array", "items": ' * 2000 + "{}" + "}" * 2000,
         '{"type": 5}',
         '{"properties": 5}',
+        "true",
+        '{"enum": []}',
+        '{"type": "string", "minLength": 5, "maxLength": 2}',
     ],
     ids=lambda schema: schema[:40],
 )
