@@ -73,5 +73,7 @@ class PositionChart(QWidget):
             painter.drawRoundedRect(QRectF(x, _BARS_PX - filled, width, filled), 2, 2)
             if len(self._shares) <= _MOST_LABELLED or i in (0, len(self._shares) - 1):
                 painter.setPen(colours.colour("muted"))
-                box = QRectF(x - 8, _BARS_PX + 2, width + 16, self.height() - _BARS_PX - 2)
+                # Two digits are wider than a bar: at the edges they move inwards.
+                left = min(max(x - 8, 0.0), max(0.0, self.width() - width - 16)) if i else x - 8
+                box = QRectF(left, _BARS_PX + 2, width + 16, self.height() - _BARS_PX - 2)
                 painter.drawText(box, Qt.AlignmentFlag.AlignCenter, str(i + 1))
