@@ -15,6 +15,7 @@ _WIDTH_PX = 60
 _MOST_BAR_PX = 12.0
 _GAP_SHARE = 0.25
 _BARS_PX = 32
+_LABEL_ROOM_PX = 8.0
 _MOST_LABELLED = 4
 EXPLANATION = (
     "Of all first guesses, second guesses and so on, the share that the model agreed with. "
@@ -74,6 +75,7 @@ class PositionChart(QWidget):
             if len(self._shares) <= _MOST_LABELLED or i in (0, len(self._shares) - 1):
                 painter.setPen(colours.colour("muted"))
                 # Two digits are wider than a bar: at the edges they move inwards.
-                left = min(max(x - 8, 0.0), max(0.0, self.width() - width - 16)) if i else x - 8
-                box = QRectF(left, _BARS_PX + 2, width + 16, self.height() - _BARS_PX - 2)
+                room = width + 2 * _LABEL_ROOM_PX
+                left = min(max(x - _LABEL_ROOM_PX, 4.0 - room / 2), self.width() - room)
+                box = QRectF(left, _BARS_PX + 2, room, self.height() - _BARS_PX - 2)
                 painter.drawText(box, Qt.AlignmentFlag.AlignCenter, str(i + 1))
