@@ -37,9 +37,9 @@ from engine.bench.journal import Journal
 from engine.bench.plan import AUTO, OFF, BenchPlan, Task, draft_length_of
 from engine.bench.results import BenchRunRecord
 from engine.bench.schedule import PlannedRun, schedule, whole_groups
+from engine.bench.service_bench import record_of
 from engine.bench.tasks import choose_tasks, read_suite
 from engine.cli.drafter_argument import parse_drafters, settle_drafter
-from engine.measure.metrics import Metrics
 from engine.models.bundle import NGRAM_DRAFTER, Bundle
 from engine.recommend.store import pair_key
 from engine.speculation.settings import GenerationSettings, SamplingSettings
@@ -123,24 +123,7 @@ def _run(
         return server_record(run, servers[run.mode].complete(prompt, run.task.max_tokens, plan.sampling))
     settings = GenerationSettings(plan.sampling, run.task.max_tokens, draft_length_of(run.mode))
     lane = client.generate(Prompt(raw=prompt), settings, speculative=run.mode != OFF, fresh=True)
-    return our_record(run, lane.metrics)
-
-
-def our_record(run: PlannedRun, metrics: Metrics) -> BenchRunRecord:
-    return BenchRunRecord(
-        task=run.task.id,
-        category=run.task.category,
-        mode=run.mode,
-        repeat=run.repeat,
-        n_prompt=metrics.n_prompt,
-        n_tokens=metrics.n_tokens,
-        tokens_per_s=metrics.tokens_per_s,
-        end_to_end_s=metrics.end_to_end_s,
-        prefill_s=metrics.to_first_token_s,
-        rounds=metrics.rounds,
-        drafted_by_position=metrics.drafted_by_position,
-        accepted_by_position=metrics.accepted_by_position,
-    )
+    return record_of(run, lane.metrics)
 
 
 def server_record(run: PlannedRun, timings: Timings) -> BenchRunRecord:

@@ -96,15 +96,6 @@ class BenchResult(msgspec.Struct, frozen=True):
     memory: DrafterMemory | None = None
 
     @property
-    def best_mode(self) -> ModeFigures | None:
-        """The mode of the highest overall speed-up, None where nothing was compared."""
-        return max(
-            (one for one in self.overall if one.speedup is not None),
-            key=lambda one: one.speedup or 0.0,
-            default=None,
-        )
-
-    @property
     def proposed_mode(self) -> ModeFigures | None:
         """The mode to take over all kinds of text, see `proposed`."""
         return proposed(self.overall)

@@ -190,7 +190,7 @@ class ServiceBench:
             run = self._todo.popleft()
             self._deaths = 0
             self._pace = self._pace.plus(run.weight, self._clock() - self._began_at)
-            self._keep(_record(run, self._metrics))
+            self._keep(record_of(run, self._metrics))
         self._go_on()
 
     def _keep(self, record: BenchRunRecord) -> None:
@@ -260,7 +260,8 @@ class _Lost(msgspec.Struct, frozen=True):
     reload_job: int = 0
 
 
-def _record(run: PlannedRun, metrics: Metrics) -> BenchRunRecord:
+def record_of(run: PlannedRun, metrics: Metrics) -> BenchRunRecord:
+    """Return the record of an answer; what precedes its first token counts as prefill."""
     return BenchRunRecord(
         task=run.task.id,
         category=run.task.category,

@@ -104,7 +104,7 @@ def test_the_result_has_the_figures_of_the_rounds(service: ScriptedService) -> N
     off = next(run for run in result.runs if run.mode == "off")
     assert (off.n_prompt, off.n_tokens, off.rounds, off.prefill_s) == (12, 20, 19, 0.5)
     assert off.tokens_per_s == pytest.approx(10.0)
-    best = result.best_mode
+    best = result.proposed_mode
     assert best is not None
     assert best.mode in ("auto", "3")
     assert best.speedup == pytest.approx(1.9)
@@ -331,4 +331,4 @@ def test_nothing_is_asked_where_nothing_is_planned(service: ScriptedService) -> 
     bench = started(service, BenchPlan((), ("off",)))
     assert bench.is_done
     assert service.asked == []
-    assert bench.result.best_mode is None
+    assert bench.result.proposed_mode is None
